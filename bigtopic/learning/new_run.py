@@ -15,7 +15,7 @@ from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.delays import delay_of_run
-from bigtopic.plan.exchanges import REPLICA_UPDATES, undivided_rounds
+from bigtopic.plan.exchanges import LARGEST_SHARE, REPLICA_UPDATES, undivided_rounds
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
@@ -140,9 +140,10 @@ def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> No
     if plan.n_rounds == 1:
         why = "each pass is one update; choose a smaller batch_size"
     elif n_steps is not None and n_steps <= (before := plan.undivided_rounds + 1):
+        fewer = plan.undivided_rounds == LARGEST_SHARE * replicas * plan.replica_updates
         why = (
-            f"they need a run of more than {before} updates, and this one has {n_steps}; choose more passes, or fewer "
-            "replicas or replica_updates"
+            f"they need a run of more than {before} updates, and this one has {n_steps}; choose more passes"
+            f"{', or fewer replicas or replica_updates' if fewer else ''}"
         )
     else:
         return

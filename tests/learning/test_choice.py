@@ -79,23 +79,25 @@ def test_threads_that_share_the_slices_of_a_minibatch_are_busy(run, corpus, monk
 
 
 @pytest.mark.parametrize(
-    ("n_passes", "cost", "said"),
+    ("n_threads", "n_passes", "cost", "said"),
     [
-        (1000, 1.0, r"choose one replica"),
-        (1000, 500.0, r"choose replica_updates=\d+, or one replica"),
-        (20, 1.0, None),
-        (1000, 1e5, None),
+        (2, 1000, 1.0, r"choose that, or a larger batch_size"),
+        (2, 1000, 500.0, r"choose that, or replica_updates=\d+, or"),
+        (1, 1000, 1e5, None),
+        (2, 20, 1.0, None),
+        (2, 1000, 1e5, None),
     ],
-    ids=["few updates", "enough updates", "a short run", "long updates"],
+    ids=["few updates", "enough updates", "one thread", "a short run", "long updates"],
 )
-def test_replicas_that_mostly_exchange_are_told(n_passes, cost, said, corpus):
+def test_replicas_that_mostly_exchange_are_told(n_threads, n_passes, cost, said, corpus, monkeypatch):
+    monkeypatch.setattr(choice.cluster, "threads_of", lambda client: n_threads)
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     settings = {"batch_size": 10, "slice_size": None, "order": "shuffled", "replicas": 2}
-    short = costing(make_run(model, corpus, max_iter=n_passes, **settings), lambda options: cost)
+    run = costing(make_run(model, corpus, max_iter=n_passes, **settings), lambda options: cost)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        assert choice.choose(short, Client()) == "graphs"
-    assert [bool(re.search(said, str(one.message))) for one in found] == ([True] if said else [])
+        assert choice.choose(run, Client()) == "graphs"
+    assert [bool(said and re.search(said, str(one.message))) for one in found] == ([True] if said else [])
 
 
 @pytest.mark.parametrize(("method", "times"), [("dual-mf", 9), ("dual-online", 1)])

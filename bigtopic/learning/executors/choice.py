@@ -17,9 +17,7 @@ __all__ = ["are_spread", "choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
-EXCHANGE_SECONDS = (
-    0.05  # of an exchange of replicas on a cluster, besides their updates, where topics are few
-)
+EXCHANGE_SECONDS = 0.04  # of an exchange of replicas on a cluster, at least, besides their updates
 LOST_SECONDS = 5.0  # in the exchanges of a run, that are worth a warning
 
 
@@ -29,7 +27,7 @@ def choose(run: Run, client: Any) -> str:
     if client is None:
         return "threads"
     if run.plan.replicas > 1:
-        _warn_of_short_exchanges(run)
+        _warn_of_short_exchanges(run, client)
         return "graphs"
     if are_spread(run):
         return "graphs"
@@ -47,20 +45,20 @@ def _is_divisible(run: Run) -> bool:
     return run.plan.slice_size < run.plan.batch_size
 
 
-def _warn_of_short_exchanges(run: Run) -> None:
-    """Say so before a run spends most of its time on the exchanges of replicas."""
-    plan, seconds = run.plan, round_seconds(run)
-    n_rounds = run.settings.n_steps or plan.n_rounds
-    lost = EXCHANGE_SECONDS * n_rounds / (plan.replicas * plan.replica_updates)
-    if plan.replica_updates * seconds > EXCHANGE_SECONDS or lost < LOST_SECONDS:
+def _warn_of_short_exchanges(run: Run, client: Any) -> None:
+    """Say so before a run that takes longer than without replicas, as it would on several threads, too."""
+    plan, n_threads = run.plan, max(2, min(run.plan.replicas, cluster.threads_of(client)))
+    n_updates, n_rounds = plan.replicas * plan.replica_updates, run.settings.n_steps or plan.n_rounds
+    seconds = n_updates * round_seconds(run)
+    gained = seconds - seconds / n_threads
+    if gained > EXCHANGE_SECONDS or EXCHANGE_SECONDS * n_rounds / n_updates < LOST_SECONDS:
         return
-    enough = math.ceil(4 * EXCHANGE_SECONDS / max(seconds, 1e-9))
+    enough = math.ceil(4 * n_threads * EXCHANGE_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
     fits = LARGEST_SHARE * plan.replicas * enough <= n_rounds
-    better = f"choose replica_updates={enough}, or" if fits else "choose"
     warn(
-        f"replicas={plan.replicas}: the {plan.replica_updates} updates of a replica before an exchange take about "
-        f"{plan.replica_updates * seconds * 1000:.0f} ms, and the exchange {EXCHANGE_SECONDS * 1000:.0f} ms or more; "
-        f"{better} one replica, which makes this run faster, or a larger batch_size"
+        f"replicas={plan.replicas}: the {n_updates} updates between two exchanges take about {seconds * 1000:.0f} ms "
+        f"on one thread, and an exchange takes {EXCHANGE_SECONDS * 1000:.0f} ms or more, so one replica is faster; "
+        f"choose that{f', or replica_updates={enough}' if fits else ''}, or a larger batch_size"
     )
 
 

@@ -64,7 +64,7 @@ def exchange_of(number: int, before: int, n_rounds: int, undivided: int, most: i
 
 
 def exchange_rounds(exchange: int, before: int, n_rounds: int, undivided: int, most: int) -> range:
-    """The rounds of an exchange of a pass, which has a number from 1 on; for the others see `exchange_of`."""
+    """The rounds of an exchange, numbered from 1 in a pass; the other parameters are those of `exchange_of`."""
     starts = [*_starts(before, n_rounds, undivided, most)[exchange - 1 : exchange + 1], n_rounds]
     return range(*starts[:2])
 
@@ -80,6 +80,6 @@ def _starts(before: int, n_rounds: int, undivided: int, most: int) -> list[int]:
 
 
 def divided(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
-    """Consecutive items for each of `n` replicas, of even numbers; for fewer replicas if there are fewer items."""
+    """Consecutive items for each of `n` replicas, as even as possible; for fewer if there are fewer items."""
     n, size = min(n, len(items)), len(items)
     return [items[r * size // n : (r + 1) * size // n] for r in range(n)]

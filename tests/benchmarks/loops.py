@@ -3,7 +3,7 @@ by sleeps.
 
 What is left of an update is Python, which one thread does at a time. A sleep takes the seconds that were measured for
 as many rows or documents; what such a loop computes is not there, so only seconds count. Of the words of a slice, only
-the number of distinct ones is right. The first minibatches of a run are several slices each, whose statistics are
+the number of distinct ones is right. The first minibatches of a run are two slices each, whose statistics are
 joined: where no crew does that, they are really added.
 """
 
@@ -189,7 +189,7 @@ def gains(
 ) -> list[float]:
     """How much faster so many threads do some passes than one does, with sleeps for loops; medians.
 
-    What an update takes on one thread does not depend on their number, so few are timed.
+    On one thread, the seconds of an update do not depend on how many there are, so only `N_UPDATES` are timed.
     """
     with _replaced(update), _waking_immediately():
         alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)

@@ -103,7 +103,7 @@ def main() -> None:
     files = "the driver's files" if given.shared_files else "files of their own"
     caption = (
         f"{given.docs:,} documents, {given.passes} passes, workers with {files}, Dask "
-        f"{'as usual' if given.watched else 'quiet'}; medians of {given.turns} turns"
+        f"{'as usual' if given.watched else 'quiet'}; seconds, gains and share are each medians of {given.turns} turns"
     )
     figures = [turn._asdict() for turn in turns]
     results.report(given, f"workers-{given.topics}", caption, [HEAD, row], figures)

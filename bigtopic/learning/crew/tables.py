@@ -1,4 +1,4 @@
-"""The tables that the threads of a crew share; `_kernels` names their columns."""
+"""The tables that the threads of a crew share; `columns` names their columns."""
 
 from __future__ import annotations
 

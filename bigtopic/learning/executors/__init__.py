@@ -1,4 +1,4 @@
-"""Where rounds run: one executor per file of this folder.
+"""Where rounds run: executors, and what they share.
 
 A file that defines `EXECUTOR`, an `executors.protocol.ExecutorSpec`, is an executor of the file's name. To add an
 executor, add a file. For what an executor must guarantee, see `executors.protocol.Executor`.

@@ -1,5 +1,5 @@
-"""Short rounds on a Dask client: many in one task on one worker, which has the threads of the machine and returns the
-params. A round trip to a cluster costs more than such a round."""
+"""Short rounds on a Dask client: many in one task on one worker, which uses its own threads, or those of all workers
+where they share the driver's files, and returns the params. A round trip to a cluster costs more than such a round."""
 
 from __future__ import annotations
 

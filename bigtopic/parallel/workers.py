@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -88,14 +89,32 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
     ClusterError
         When a worker is gone: the others may wait for it.
     """
+    _wait_for(client, futures, workers)
     gathering = client.sync(_begun, client, futures)
     try:
         while not client.sync(_done, gathering):
-            if gone := sorted(set(workers) - set(client.nthreads())):
-                raise ClusterError(f"worker {gone[0]} is gone")
+            _refuse_missing(client, workers)
         return list(client.sync(_result, gathering))
     finally:
         client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done
+
+
+def _wait_for(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
+    """Wait until all are done, or one failed. First, because a `gather` that is given up while they are at work leaves
+    waits of its own behind, which fail aloud."""
+    from distributed import wait
+
+    with client.as_current():
+        while not any(future.status in ("error", "cancelled", "lost") for future in futures):
+            with suppress(TimeoutError):
+                wait(futures, timeout=GONE_SECONDS)
+                return
+            _refuse_missing(client, workers)
+
+
+def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
+    if gone := sorted(set(workers) - set(client.nthreads())):
+        raise ClusterError(f"worker {gone[0]} is gone")
 
 
 async def _begun(client: Any, futures: Sequence[Any]) -> asyncio.Future[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import signal
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import dask
 import pytest
+from distributed import Event
 
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
@@ -85,6 +88,47 @@ def test_a_result_that_a_stopped_worker_keeps_is_not_waited_for(monkeypatch):
         with pytest.raises(ClusterError, match="is gone"):
             workers.results_of(client, [future], [address])
         os.kill(process.pid, signal.SIGCONT)
+
+
+def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_worker, monkeypatch):
+    """Whatever the client still does for them ends without a message."""
+    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
+    gate, messages = Event(client=one_worker), []
+    loop = one_worker.loop.asyncio_loop
+    earlier = loop.get_exception_handler()
+    loop.set_exception_handler(lambda loop, message: messages.append(message))
+    try:
+        futures = [one_worker.submit(_wait_at, gate, number, pure=False) for number in range(2)]
+        there = list(one_worker.nthreads())
+        with pytest.raises(ClusterError, match="worker tcp://gone is gone"):
+            workers.results_of(one_worker, futures, [*there, "tcp://gone"])
+        del futures
+        one_worker.sync(asyncio.sleep, 0.2)
+        gc.collect()
+        one_worker.sync(asyncio.sleep, 0.1)
+        assert not messages
+    finally:
+        gate.set()
+        loop.set_exception_handler(earlier)
+
+
+def _wait_at(gate, number):
+    gate.wait(30)
+    return number
+
+
+def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monkeypatch):
+    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
+    gate = Event(client=one_worker)
+    futures = [
+        one_worker.submit(int, "no number", pure=False),
+        one_worker.submit(_wait_at, gate, 1, pure=False),
+    ]
+    try:
+        with pytest.raises(ValueError, match="no number"):
+            workers.results_of(one_worker, futures, list(one_worker.nthreads()))
+    finally:
+        gate.set()
 
 
 @pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])

@@ -99,8 +99,11 @@ def measure(
         documents = ingest(documents, Path(folder) / "c.zarr") if stored else documents
         few = _in_memory(matrix(int(corpus["n_words"]), 256, 20.0), n_authors)
         # Loads libraries and compiled functions: where updates are delayed, of rounds of two slices, and of so many
-        # rounds that updates are put off.
-        for rounds in [{"batch_size": 2, "slice_size": 1}, {"batch_size": 1}] if chosen.delay > 1 else [{}]:
+        # rounds that updates are put off; and those of replicas.
+        kinds = [{"batch_size": 2, "slice_size": 1}, {"batch_size": 1}] if chosen.delay > 1 else [{}]
+        if settings.get("replicas", 1) > 1:
+            kinds.append({"batch_size": 1, "replicas": 2, "replica_updates": 2})
+        for rounds in kinds:
             _train(_model(chosen, few, 4), few, n_threads, rounds, tol)
         del counts
         base = settle()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -21,12 +20,10 @@ __all__ = [
     "described",
     "no_workers",
     "result_of",
-    "results_of",
 ]
 
 NO_WORKERS_SECONDS = 30
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
-GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
 _NOBODY: Mapping[str, Any] = {}
 _NO_WORKER = "no worker", "start workers"
@@ -79,56 +76,6 @@ def result_of(client: Any, future: Any) -> Any:
                 f"{remedy}",
             )
             seconds = None
-
-
-def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
-    """The results of tasks that wait for each other, each on one of these workers.
-
-    Raises
-    ------
-    ClusterError
-        When a worker is gone: the others may wait for it.
-    """
-    _wait_for(client, futures, workers)
-    gathering = client.sync(_begun, client, futures)
-    try:
-        while not client.sync(_done, gathering):
-            _refuse_missing(client, workers)
-        return list(client.sync(_result, gathering))
-    finally:
-        client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done
-
-
-def _wait_for(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
-    """Wait until all are done, or one failed. First, because a `gather` that is given up while they are at work leaves
-    waits of its own behind, which fail aloud."""
-    from distributed import wait
-
-    with client.as_current():
-        while not any(future.status in ("error", "cancelled", "lost") for future in futures):
-            with suppress(TimeoutError):
-                wait(futures, timeout=GONE_SECONDS)
-                return
-            _refuse_missing(client, workers)
-
-
-def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
-    if gone := sorted(set(workers) - set(client.nthreads())):
-        raise ClusterError(f"worker {gone[0]} is gone")
-
-
-async def _begun(client: Any, futures: Sequence[Any]) -> asyncio.Future[Any]:
-    """Begun once: large results may take long to come. One that a stopped worker has never does."""
-    return asyncio.ensure_future(client.gather(list(futures), asynchronous=True))
-
-
-async def _done(gathering: asyncio.Future[Any]) -> bool:
-    await asyncio.wait([gathering], timeout=GONE_SECONDS)
-    return gathering.done()
-
-
-async def _result(gathering: asyncio.Future[Any]) -> Any:
-    return await gathering
 
 
 def _lack(client: Any) -> tuple[str, str] | None:

@@ -82,7 +82,7 @@ def stored(folder: Path, n_docs: int) -> Corpus:
 
 def set_rules(share: int, cap: float) -> None:
     """Change the rules of exchanges in this process."""
-    from bigtopic.learning.replicas import share_changes
+    from bigtopic.learning.replicas.share import share_changes
 
     exchanges.LARGEST_SHARE = share
     exchanges._starts.cache_clear()

@@ -81,7 +81,7 @@ def estep_seconds(n_topics: int) -> float:
 def replica_seconds(n_topics: int, n_updates: int) -> tuple[float, float]:
     """Of a document of a replica's updates, of which there are so many in an exchange; and what of it is before them.
     Documents are in memory, so that reading them takes no time."""
-    from bigtopic.learning.replicas import Share, share_changes, share_documents
+    from bigtopic.learning.replicas.share import Share, share_changes, share_documents
     from bigtopic.plan.cursor import Cursor
     from bigtopic.plan.reading import BlockReader
 
@@ -103,7 +103,7 @@ def moving_seconds(n_topics: int) -> tuple[float, ...]:
     """Of a byte of changes of all words: to add, divide and join them; of the params: to copy and to move them."""
     from bigtopic.learning.all_reduce.rows import parts, whole
     from bigtopic.learning.reduce import add_axis
-    from bigtopic.learning.replicas import Changes, add_changes
+    from bigtopic.learning.replicas.changes import Changes, add_changes
     from bigtopic.state.params import Params
     from bigtopic.types import AxisStats
 

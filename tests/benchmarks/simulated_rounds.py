@@ -22,7 +22,7 @@ from simulated_costs import N_TOKENS, N_WORDS, made_run, shape
 
 from bigtopic.learning.executors import among_workers, graphs, sending
 from bigtopic.learning.executors.graphs import GraphExecutor
-from bigtopic.learning.replicas import Changes
+from bigtopic.learning.replicas.changes import Changes
 from bigtopic.parallel import cluster as parallel
 from bigtopic.parallel import workers
 from bigtopic.types import AxisStats, Stats

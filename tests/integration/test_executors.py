@@ -29,7 +29,7 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.reduce import cut
-from bigtopic.learning.replicas import Share
+from bigtopic.learning.replicas.share import Share
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method

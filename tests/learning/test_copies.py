@@ -25,7 +25,8 @@ from bigtopic.learning.all_reduce.copies import (
 )
 from bigtopic.learning.all_reduce.meetings import Exchange
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.replicas import Changes, Share, add_changes, share_changes
+from bigtopic.learning.replicas.changes import Changes, add_changes
+from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.new_model import new_model

@@ -26,11 +26,12 @@ from bigtopic.errors import ModelError
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
 from bigtopic.learning.crew.at_once import StepsAtOnce
 from bigtopic.learning.crew.segment import CrewSegment
-from bigtopic.learning.crew.threads import Crew, works_on
+from bigtopic.learning.crew.threads import Crew
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.loops import works_on
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.stopping import interruptible
 from bigtopic.methods import get

@@ -23,7 +23,7 @@ from bigtopic.kernels import load
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.replicas import Share, share_documents
+from bigtopic.learning.replicas.share import Share, share_documents
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state import machine_memory

@@ -16,15 +16,9 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.segments import by_segments
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import _warn_of_idle_replicas, make_run
-from bigtopic.learning.replicas import (
-    Share,
-    add_changes,
-    changes_of,
-    joined,
-    share_changes,
-    share_documents,
-)
-from bigtopic.learning.share_documents import ShareDocuments
+from bigtopic.learning.replicas.changes import add_changes, joined
+from bigtopic.learning.replicas.documents import ShareDocuments
+from bigtopic.learning.replicas.share import Share, changes_of, share_changes, share_documents
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.plan import exchanges

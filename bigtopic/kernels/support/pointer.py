@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["pointer"]
+__all__ = ["address", "pointer"]
+
+
+def address(array: np.ndarray) -> int:
+    """Of the first number of a contiguous array."""
+    found: int = array.__array_interface__["data"][0]
+    return found
 
 
 @intrinsic

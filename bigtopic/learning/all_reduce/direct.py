@@ -43,7 +43,7 @@ from bigtopic.learning.all_reduce.copies import (
 from bigtopic.learning.all_reduce.rows import Node, parts, reports_of, whole
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import NodesInAnyOrder, Tree, cover
-from bigtopic.learning.share_documents import ShareDocuments
+from bigtopic.learning.replicas.documents import ShareDocuments
 from bigtopic.parallel.cluster import bounded_map, step_aside, threads_here
 from bigtopic.parallel.mailbox import Absent, Mailbox, mailbox
 from bigtopic.plan.cursor import Cursor

@@ -12,9 +12,10 @@ from bigtopic.learning.all_reduce.direct import Meeting, NodeTask
 from bigtopic.learning.executors.graph_tasks import divided, node_stats_alone
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
-from bigtopic.learning.replicas import Changes, Share, add_changes, changes_of, joined, share_documents
+from bigtopic.learning.replicas.changes import Changes, add_changes, joined
+from bigtopic.learning.replicas.documents import ShareDocuments
+from bigtopic.learning.replicas.share import Share, changes_of, share_documents
 from bigtopic.learning.rounds import iteration_of, moved_arrays, step
-from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader

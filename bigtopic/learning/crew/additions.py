@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
+from bigtopic.kernels.support.pointer import address
 from bigtopic.learning.crew import _kernels, columns
-from bigtopic.learning.crew.memory import FLOAT, address
+from bigtopic.learning.loops import FLOAT
 from bigtopic.state.additions import Addition
 
 __all__ = ["AdditionTable"]

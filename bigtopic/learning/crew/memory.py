@@ -8,18 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.kernels.support.pointer import address
+from bigtopic.learning.loops import FLOAT
 from bigtopic.state.lazy_array import LazyArray
 
-__all__ = ["FLOAT", "ROOM", "Addressed", "GroupMemory", "Largest", "address"]
+__all__ = ["ROOM", "Addressed", "GroupMemory", "Largest"]
 
-FLOAT = np.dtype(np.float32)
 ROOM = 1.25  # times what a slice needs: the next one may be a little larger
-
-
-def address(array: np.ndarray) -> int:
-    """Of the first number of a contiguous array."""
-    found: int = array.__array_interface__["data"][0]
-    return found
 
 
 @dataclass

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.kernels.support.pointer import address
 from bigtopic.learning.crew import _kernels, columns
 from bigtopic.learning.crew.additions import AdditionTable
 from bigtopic.learning.crew.at_once import Factors, StepsAtOnce
-from bigtopic.learning.crew.memory import FLOAT, GroupMemory, Largest, address
+from bigtopic.learning.crew.memory import GroupMemory, Largest
 from bigtopic.learning.crew.tables import Tables
 from bigtopic.learning.estep import check_finite
+from bigtopic.learning.loops import FLOAT
 from bigtopic.learning.putting_off import Unsettled
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.work import Iteration

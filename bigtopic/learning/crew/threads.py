@@ -15,32 +15,19 @@ from bigtopic import buffers
 from bigtopic.kernels.support.entry import frozen, padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning.crew import _kernels, columns
-from bigtopic.learning.crew.memory import FLOAT, ROOM, GroupMemory, Largest
+from bigtopic.learning.crew.memory import ROOM, GroupMemory, Largest
 from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.learning.crew.tables import Tables
 from bigtopic.learning.estep import with_params
+from bigtopic.learning.loops import FLOAT
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Work
 from bigtopic.plan.slices import NO_MAP, lookup_table
 from bigtopic.state._kernels import PLACES
 from bigtopic.state.additions import MOST_PARTS, n_parts
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.views import linear_mean
 
-__all__ = ["Crew", "works_on"]
-
-
-def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
-    """Whether a crew can do rounds of this kernel on these arrays: if it has a loop over slices, derives nothing from
-    documents, reads the means of one array, and returns statistics of that array's words."""
-    kernel = work.kernel
-    if kernel.own_loop is None or kernel.derives is not None:
-        return False
-    if list(kernel.views.values()) != ["mean"] or list(kernel.statistics) != list(kernel.views):
-        return False
-    (array,) = (arrays[name] for name in kernel.views)
-    words = array.axis in ("word", "column")
-    return words and array.dtype == FLOAT and linear_mean(array) is not None
+__all__ = ["Crew"]
 
 
 class Crew:

@@ -10,7 +10,8 @@ from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
 from bigtopic.learning.putting_off import keeping_scales
 from bigtopic.learning.reduce import Tree, in_order
-from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
+from bigtopic.learning.replicas.changes import Changes, add_changes, joined
+from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.rounds import MapReduce, Settings, factors_of, round_stats, step
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport

@@ -12,16 +12,18 @@ from itertools import islice
 from bigtopic import buffers
 from bigtopic.learning.crew.memory import Largest
 from bigtopic.learning.crew.segment import CrewSegment, Steps
-from bigtopic.learning.crew.threads import Crew, works_on
+from bigtopic.learning.crew.threads import Crew
 from bigtopic.learning.estep import Gathered, evaluate
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.until_end import UntilEnd, may_wait
+from bigtopic.learning.loops import works_on
 from bigtopic.learning.putting_off import Unsettled, puts_off, putting_off
 from bigtopic.learning.remembering import Remembering, keeps_state, remembering
-from bigtopic.learning.replicas import Changes, Share, joined, share_changes
+from bigtopic.learning.replicas.changes import Changes, joined
+from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.rounds import iteration_of, knows_factors
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor

@@ -10,8 +10,9 @@ coefficient of variation c, the most entries are taken to be three standard devi
 from __future__ import annotations
 
 from bigtopic.learning.crew.columns import N_GROUP, N_SLICE, NEAR
-from bigtopic.learning.crew.memory import FLOAT, ROOM
+from bigtopic.learning.crew.memory import ROOM
 from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.loops import FLOAT
 from bigtopic.learning.memory.replay import CrewSizes
 from bigtopic.plan.delays import Groups, largest_group, longest_segment
 from bigtopic.state._kernels import PLACES

@@ -29,8 +29,8 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     inner    = rows(minibatch) x columns x 24 for each step over provisional params, of which 8 stay for the inner
                iteration; rows(slice) x columns x 24 where a slice reads them
     share    = documents x 36 + entries x 8 + (distinct words + those of its slices + words) x 4, which a worker may
-               prepare ahead, and rows(share) x columns x itemsize x 2, for each replica that is at work, and what one
-               of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
+               prepare ahead, and rows(share) x (columns x itemsize + 4), for each replica that is at work, and what one
+               of its updates needs; and sums of as many bytes a row
     crew     = groups at work x rows(group) x columns x 4 + (groups at work + 1) x entries(group) x 4
                + T x (rows(slice) x columns x 4 + entries(slice) x 8 + 64 KB + 2 x scratch)
                + rounds(segment) x ((columns + columns of the tables) x 8 + 2 KB) + 0.5 MB, in place of slice, view,

@@ -18,10 +18,10 @@ from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_part import OPEN_PARTS
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
-from bigtopic.learning.crew.threads import works_on
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
+from bigtopic.learning.loops import works_on
 from bigtopic.learning.memory.crew_sizes import crew_sizes
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.replay import CrewSizes, SliceSizes
@@ -153,13 +153,13 @@ class Sizes:
         return 4
 
     def of_share(self, n_docs: int) -> SliceSizes:
-        """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch."""
+        """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch. Its
+        rows are not counted: they become its changes."""
         one = self.of_slice(min(n_docs, self._run.plan.slice_size, self._run.plan.batch_size))
         entries = n_docs * self._run.plan.entries_per_doc
-        rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
         slice_docs = min(self._run.plan.slice_size, self._run.plan.batch_size)
         ids = 4 * (n_docs / slice_docs * self._rows("word", slice_docs) + self._rows("word", n_docs))
-        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES + ids + self.lookup(), *rows, *rows]
+        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES + ids + self.lookup()]
         pooled = [
             *one.gathered,
             *one.scratch.pooled,
@@ -171,7 +171,7 @@ class Sizes:
         return SliceSizes(held, passing, Scratch([int(size) for size in pooled], transient))
 
     def changes(self, n_docs: int) -> list[float]:
-        """Bytes of each array's changes by replicas that saw `n_docs` documents."""
+        """Bytes of each array's changes by replicas that saw `n_docs` documents, or of its rows in one of them."""
         return [self._rows(a.axis, n_docs) * (a.n_columns * a.raw.itemsize + 4) for a in self._moved_arrays]
 
     def all_changes(self) -> list[float]:

@@ -1,0 +1,113 @@
+"""What a replica does in compiled code: it copies rows, makes updates on them, and turns them into changes."""
+
+import numpy as np
+from numba import carray, njit
+
+from bigtopic.kernels.support.entry import INNER, OUTER
+from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.pointer import pointer
+from bigtopic.kernels.support.slice_loop import call
+from bigtopic.kernels.support.sums import add_up
+from bigtopic.learning.replicas.columns import (
+    COUNTS,
+    IDS,
+    INDPTR,
+    N_DOCS,
+    N_ENTRIES,
+    N_IDS,
+    NOT_AT_ONCE,
+    WORDS,
+)
+from bigtopic.state._kernels import FLOOR, PLACES, gather_linear, move_sums, scatter_share
+
+__all__ = ["scaled_rows", "to_changes", "update"]
+
+AHEAD = 6  # rows
+LINE = 64  # bytes of a cache line
+
+
+@njit(**OUTER)
+def scaled_rows(raw, ids, scale, out):
+    """out[i, k] = raw[ids[i], k] * scale[k]."""
+    n_columns, last = raw.shape[1], len(ids) - 1
+    for i in range(len(ids)):
+        for k in range(0, n_columns, LINE // raw.itemsize):
+            prefetch(raw, ids[min(i + AHEAD, last)], k)
+        source, target = raw[ids[i]], out[i]
+        for k in range(n_columns):
+            target[k] = source[k] * scale[k]
+
+
+@njit(**OUTER)
+def to_changes(rows, raw, ids, scale, decay):
+    """rows[i, k] <- (rows[i, k] - raw[ids[i], k] * scale[k]) * decay[k]."""
+    n_columns, last = raw.shape[1], len(ids) - 1
+    for i in range(len(ids)):
+        for k in range(0, n_columns, LINE // raw.itemsize):
+            prefetch(raw, ids[min(i + AHEAD, last)], k)
+        source, target = raw[ids[i]], rows[i]
+        for k in range(n_columns):
+            target[k] = (target[k] - source[k] * scale[k]) * decay[k]
+
+
+@njit(**OUTER)
+def update(
+    infer, table, weights, decays, raw, scale, sums, prior, prior_totals, limits, doc_prior, options,
+    rows, stats, scratch, figures,
+):  # fmt: skip
+    """Make updates one after the other: of each, gather rows, infer documents, and add what follows to the params.
+
+    Parameters
+    ----------
+    infer : address of the kernel's loop, see `kernels.support.slice_loop`
+    table : a row for each update, see `columns`
+    weights, decays : of their steps
+    raw, scale, sums : of the array, which moves
+    prior : of its rows, (1 or n_components,); prior_totals : (n_components,), over its axis
+    limits : the least scale, the least and the largest sum, and the largest weight, that are left as they are
+    doc_prior, options : of the kernel
+    rows, stats, scratch : memory for a slice
+    figures : of the kernel, for each update
+
+    Returns
+    -------
+    int
+        How many updates were made. The next one is for `LazyArray.add`, or to be refused; nothing of it is done.
+    """
+    n_columns, n_components = raw.shape[1], len(prior_totals)
+    linear = np.zeros((3, n_columns), raw.dtype)  # factor, offset and floor, see `state.lazy_array.Linear`
+    linear[2, :n_components] = FLOOR
+    added, factors = np.empty((1, n_columns)), np.empty((1, n_columns), raw.dtype)
+    new_scale, new_sums = np.empty(n_columns), np.empty(n_columns)
+    places = np.empty(PLACES, np.int64)
+    for u in range(len(table)):
+        row, weight, decay = table[u], weights[u : u + 1], decays[u : u + 1]
+        if row[N_DOCS] == NOT_AT_ONCE or not (abs(weight[0]) < limits[3] and 0.0 < decay[0] <= 1.0):
+            return u
+        n_entries, n_ids = row[N_ENTRIES], row[N_IDS]
+        ids, found = carray(pointer(row[IDS]), n_ids, np.int32), stats[:n_ids]
+        _linear_mean(scale, sums, prior, prior_totals, linear)
+        gather_linear(raw, linear[0], linear[1], linear[2], ids, rows[:n_ids])
+        arguments = (
+            carray(pointer(row[INDPTR]), row[N_DOCS] + 1, np.int64),
+            carray(pointer(row[WORDS]), n_entries, np.int32), carray(pointer(row[COUNTS]), n_entries, np.float32),
+            rows[:n_ids], doc_prior, options, scratch, found, figures[u],
+        )  # fmt: skip
+        call(infer, arguments)
+        added[0, :] = 0.0
+        add_up(found, added[0])
+        new_scale[:], new_sums[:] = scale, sums
+        if not move_sums(new_scale, new_sums, added, weight, decay, factors, limits[0], limits[1], limits[2]):
+            return u
+        scale[:], sums[:] = new_scale, new_sums
+        scatter_share(raw, ids, found, factors[0], 0, 1, places)
+    return len(table)
+
+
+@njit(**INNER)
+def _linear_mean(scale, sums, prior, prior_totals, linear):
+    """The factor and the offset of `state.views.linear_mean`."""
+    for k in range(len(prior_totals)):
+        inverse = 1.0 / max(sums[k] + prior_totals[k], 1e-30)
+        linear[0, k] = scale[k] * inverse
+        linear[1, k] = prior[min(k, len(prior) - 1)] * inverse

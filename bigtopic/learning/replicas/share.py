@@ -1,0 +1,138 @@
+"""What one replica does between two exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.learning.estep import evaluate, look_up
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.reduce import Tree
+from bigtopic.learning.remembering import remembering
+from bigtopic.learning.replicas import _kernels
+from bigtopic.learning.replicas.at_once import UpdatesAtOnce, are_possible
+from bigtopic.learning.replicas.changes import Changes
+from bigtopic.learning.replicas.documents import ShareDocuments
+from bigtopic.learning.rounds import moved_arrays, round_stats, step
+from bigtopic.learning.work import Iteration
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.slices import Round, SliceRef
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Params
+from bigtopic.types import AxisStats, Block, Stats
+
+__all__ = ["Share", "changes_of", "share_changes", "share_documents"]
+
+Start = Mapping[str, LazyArray]
+Arrays = Mapping[str, LazyArray | Overlay]
+Read = Callable[[SliceRef], Block]
+
+
+@dataclass(frozen=True)
+class Share:
+    """At least one round, with the cursor of each.
+
+    n_updates : of all replicas together
+    """
+
+    rounds: Sequence[Round]
+    cursors: Sequence[Cursor]
+    n_updates: int
+
+
+def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
+    """What a replica changes. Pure; its documents' state is written.
+
+    Parameters
+    ----------
+    read : gives the documents of a slice
+    arrays : those that all replicas begin with; they stay as they are
+    """
+    return changes_of(run, share, share_documents(run, share, read), arrays)
+
+
+def share_documents(run: Run, share: Share, read: Read) -> ShareDocuments:
+    """The documents of a share, of which none is prepared yet."""
+    return ShareDocuments([ref for rnd in share.rounds for ref in rnd.slices], read, run.work)
+
+
+def changes_of(run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> Changes:
+    """The same as `share_changes`, of documents some of which may be prepared."""
+    documents.prepare_all(arrays)
+    replica = _Replica(run, share, documents, arrays)
+    try:
+        return replica.changes()
+    finally:
+        replica.remembering.close()
+
+
+class _Replica:
+    """The rows of the params that a share needs, as arrays of their own, and its documents with ids of these rows."""
+
+    def __init__(self, run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> None:
+        self._share, self._start = share, arrays
+        self._ids, self._documents = documents.ids, documents.prepared
+        self._params = Params({name: _copied(array, self._rows(array)) for name, array in arrays.items()})
+        sizes = {array.axis: array.n_rows for array in arrays.values()}
+        self._work = replace(run.work, hyper=run.work.hyper._replace(axis_sizes=sizes))
+        self._settings = replace(run.settings, average=0.0, largest_step=1.0 / share.n_updates)
+        self.remembering = remembering(run.work)
+        for ref in self._documents:
+            self.remembering.prefetch(ref, share.cursors[0].pass_number)
+
+    def changes(self) -> Changes:
+        """Make the updates of the share."""
+        reports = self._reports()
+        moved = moved_arrays(self._settings.schemes)
+        rows = {name: self._change(name) for name in moved}
+        return Changes(rows, {name: 1.0 - self._params[name].scale for name in moved}, tuple(reports))
+
+    def _reports(self) -> list[RoundReport]:
+        """Make the updates: as many at once as possible, and others one by one."""
+        arrays, rounds, cursors = self._params.arrays, self._share.rounds, self._share.cursors
+        at_once = None
+        if are_possible(arrays, self._work, self._settings):
+            at_once = UpdatesAtOnce(rounds, cursors, arrays, self._documents, self._work, self._settings)
+        reports: list[RoundReport] = []
+        while len(reports) < len(rounds):
+            if at_once is not None:
+                reports += at_once.make(len(reports))
+            if len(reports) < len(rounds):
+                reports.append(self._update(rounds[len(reports)], cursors[len(reports)]))
+        return reports
+
+    def _update(self, rnd: Round, cursor: Cursor) -> RoundReport:
+        stats = round_stats(self._params, rnd, cursor, self._settings, self._map_reduce)
+        return step(self._params, cursor, stats, self._settings)
+
+    def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
+        tree = Tree(len(rnd.slices))
+        for ref in rnd.slices:
+            gathered = look_up(self._documents[ref], arrays, self._work)
+            tree.push(evaluate(ref, gathered, self._work, iteration, self.remembering))
+        self.remembering.flush()
+        total: Stats = tree.result()
+        return total
+
+    def _change(self, name: str) -> AxisStats:
+        """a_r, since the scale was 1 at the start and is d_r now; in place of the rows, which are no longer needed."""
+        start, now = self._start[name], self._params[name]
+        scales = start.scale.astype(now.dtype), now.scale.astype(now.dtype)
+        _kernels.to_changes(now.raw, start.raw, self._rows(start), *scales)
+        return AxisStats(self._ids.get(now.axis), now.raw)
+
+    def _rows(self, array: LazyArray) -> np.ndarray:
+        """The rows of an array of the start that the share needs."""
+        return array.rows_of(self._ids.get(array.axis))
+
+
+def _copied(array: LazyArray, ids: np.ndarray) -> LazyArray:
+    """These rows as an array of their own, of scale 1, whose totals are those of the whole axis."""
+    raw = buffers.empty((len(ids), array.n_columns), array.dtype)
+    _kernels.scaled_rows(array.raw, ids, array.scale.astype(array.dtype), raw)
+    prior = array.prior if len(array.prior) == 1 else array.prior[ids]
+    return replace(array, raw=raw, prior=prior, scale=np.ones(array.n_columns), sums=array.sums.copy())

@@ -15,7 +15,13 @@ from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.delays import delay_of_run
-from bigtopic.plan.exchanges import LARGEST_SHARE, REPLICA_UPDATES, undivided_rounds
+from bigtopic.plan.exchanges import (
+    REPLICA_UPDATES,
+    REPLICAS,
+    replicas_of_corpus,
+    rounds_before,
+    undivided_rounds,
+)
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
@@ -37,7 +43,8 @@ def make_run(
     replicas: int | None = None,
     replica_updates: int | None = None,
 ) -> Run:
-    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known.
+    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known. For `replicas`
+    of None, their number follows from the corpus.
 
     Raises
     ------
@@ -55,8 +62,14 @@ def make_run(
         _check_replicas(model.method, replicas)
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
-    n_replicas, n_updates = replicas or 1, replica_updates or REPLICA_UPDATES
     n_rounds = _n_rounds(corpus, batch_size)
+    size = len(corpus.vocabulary), corpus.nnz / max(1, n_rounds), n_rounds
+    if replicas is None:
+        n_replicas, n_updates = (
+            replicas_of_corpus(*size) if _may_divide(model.method) else (1, REPLICA_UPDATES)
+        )
+    else:
+        n_replicas, n_updates = replicas, replica_updates or REPLICA_UPDATES
     plan = Plan(
         [part.n_docs for part in parts],
         entries,
@@ -67,9 +80,7 @@ def make_run(
         seed=model.seed,
         replicas=n_replicas,
         replica_updates=n_updates,
-        undivided_rounds=undivided_rounds(
-            len(corpus.vocabulary), corpus.nnz / max(1, n_rounds), n_rounds, n_replicas * n_updates
-        ),
+        undivided_rounds=undivided_rounds(*size, n_replicas, n_updates),
         begin=model.cursor,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
@@ -98,6 +109,14 @@ def _delay(model: TopicModel, corpus: Any, batch_size: int | None) -> int:
     rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
     minibatch_bytes = 4 * rows * sum(model.components.values())
     return delay_of_run(model.method.delay, _n_rounds(corpus, batch_size), minibatch_bytes)
+
+
+def _may_divide(method: Method) -> bool:
+    """Whether a run of this method may have replicas that nobody asked for: where its updates may miss as many others
+    anyway, and fit them."""
+    adds_up = all(getattr(scheme, "adds_up", False) for scheme in method.schemes.values())
+    plain = method.inner == 1 and not method.prior_schemes and not method.average
+    return adds_up and plain and method.delay >= REPLICAS - 1
 
 
 def _n_rounds(corpus: Any, batch_size: int | None) -> int:
@@ -140,7 +159,7 @@ def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> No
     if plan.n_rounds == 1:
         why = "each pass is one update; choose a smaller batch_size"
     elif n_steps is not None and n_steps <= (before := plan.undivided_rounds + 1):
-        fewer = plan.undivided_rounds == LARGEST_SHARE * replicas * plan.replica_updates
+        fewer = plan.undivided_rounds == rounds_before(replicas * plan.replica_updates, replicas)
         why = (
             f"they need a run of more than {before} updates, and this one has {n_steps}; choose more passes"
             f"{', or fewer replicas or replica_updates' if fewer else ''}"

@@ -16,7 +16,7 @@ from bigtopic.learning import executors
 from bigtopic.learning.executors.choice import choose
 from bigtopic.learning.executors.protocol import Executor, Run
 from bigtopic.learning.history import History
-from bigtopic.learning.memory.estimate import WorkerMemory, check_memory
+from bigtopic.learning.memory.estimate import WorkerMemory, check_memory, fitting_threads
 from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.learning.stopping import Limits, PassMeasure, interruptible
 from bigtopic.parallel import cluster
@@ -64,7 +64,7 @@ def train(
     order : "shuffled" or "stored"
     total_docs : the declared size of a stream; None for the corpus'
     client : Dask client; None for threads
-    n_threads : of the in-process executor
+    n_threads : of the in-process executor; None for all processors, or as many as memory lasts for
     executor : makes the executor instead
     saver : saves the run as it goes on, and knows whether it goes on with one that was saved
     replicas, replica_updates : copies of the params that learn side by side, and the most updates of each between two
@@ -89,10 +89,12 @@ def train(
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
-        n_threads = n_threads or cluster.default_threads()
-        working = n_threads if client is None else 1
         run = replace(run, unseen=saver is None and limits.score is None and not limits.callbacks)
-        check_memory(run, model.params, model.axes, working, compares=limits.tol > 0)
+        asked, compares = (run, model.params, model.axes), limits.tol > 0
+        working = 1 if client is not None else n_threads or cluster.default_threads()
+        if n_threads is None:
+            working = fitting_threads(*asked, working, compares=compares)
+        check_memory(*asked, working, compares=compares)
         run = with_document_state(run, model, corpus, client)
         if executor is not None:
             engine = executor(run)
@@ -101,7 +103,7 @@ def train(
             memory = None
             if client is not None and spec.worker_bytes is not None:
                 memory = WorkerMemory(run, model.params, model.axes, client, spec)
-            engine = spec.make(run, client, n_threads)
+            engine = spec.make(run, client, working)
             if memory is not None:
                 engine.use_workers(memory.able)
         stack.callback(buffers.rest)

@@ -1,12 +1,16 @@
 """Which rounds replicas do between two exchanges of their changes, and which of them each replica does.
 
-    rounds of an exchange = min(replicas x updates of each, an eighth of the rounds done before it)
+    rounds of an exchange = min(R x updates of each, n / 16 x R / (R - 1)),    R replicas, n rounds done before it
 
-At the beginning of a run the topics change much, and replicas that have not seen each other's updates would pull them
-apart: the first rounds are not divided, and the exchanges grow until each replica does all of its updates. A short
-exchange is not worth its time either: any few minibatches contain most of the frequent words, so most rows travel,
-however short it is. Replicas begin when an exchange has `ENTRIES_PER_WORD` entries for each word of the vocabulary, or
-as many rounds as exchanges ever have.
+A replica misses what the other R - 1 do meanwhile: at most a sixteenth of the rounds before. At the beginning of a run
+the topics change much, and replicas that miss more of each other's updates pull them apart: the first rounds are not
+divided, and the exchanges grow until each replica does all of its updates. A short exchange is not worth its time
+either: any few minibatches contain most of the frequent words, so most rows travel, however short it is. Replicas begin
+after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or when an exchange has as many rounds as
+exchanges ever have.
+
+A run that does not say how many replicas it has gets `REPLICAS` of a long pass: where each has enough updates in the
+last exchange of the first pass.
 """
 
 from __future__ import annotations
@@ -19,23 +23,59 @@ from typing import TypeVar
 
 __all__ = [
     "FIRST",
-    "LARGEST_SHARE",
+    "REPLICAS",
     "REPLICA_UPDATES",
     "divided",
     "exchange_of",
     "exchange_rounds",
+    "largest_exchange",
+    "replicas_of_corpus",
+    "rounds_before",
     "undivided_rounds",
 ]
 
-REPLICA_UPDATES = 8  # of each replica, unless a run says otherwise
+REPLICAS = 32  # of a long pass, where a run does not say otherwise
+REPLICA_UPDATES = 8  # of each replica, where a run has replicas and does not say otherwise
 FIRST = 20  # rounds at the beginning of a run that are never divided
-LARGEST_SHARE = 8  # an exchange has at most one in so many of the rounds before it
-ENTRIES_PER_WORD = 32  # words of documents in the first exchange, for each word of the vocabulary
+MISSED_SHARE = 16  # a replica misses at most one in so many of the rounds before an exchange
+ENTRIES_PER_WORD = 256  # words of documents before replicas begin, for each word of the vocabulary
+# Of each of `REPLICAS` in an exchange: updates, and entries for each word of the vocabulary, at least, so that it is
+# worth its time; and those that are enough, whichever are more
+LEAST_UPDATES, LEAST_ENTRIES_PER_WORD = 16, 6
+ENOUGH_UPDATES, ENOUGH_ENTRIES_PER_WORD = 64, 32
 
 Item = TypeVar("Item")
 
 
-def undivided_rounds(n_words: int, minibatch_entries: float, n_rounds: int, most: int) -> int:
+def largest_exchange(done: int, replicas: int) -> int:
+    """Rounds of an exchange after so many rounds, at most."""
+    return done * replicas // (MISSED_SHARE * (replicas - 1))
+
+
+def rounds_before(n_rounds: int, replicas: int) -> int:
+    """After how many rounds an exchange may have `n_rounds`."""
+    return -(-n_rounds * MISSED_SHARE * (replicas - 1) // replicas)
+
+
+def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) -> tuple[int, int]:
+    """Replicas of a run that does not say how many, and updates of each between two exchanges, at most.
+
+    Parameters
+    ----------
+    n_words : of the vocabulary
+    minibatch_entries : of a round
+    n_rounds : of a pass
+    """
+    n_updates = largest_exchange(n_rounds, REPLICAS) // REPLICAS
+    words = n_words / max(1.0, minibatch_entries)
+    if n_updates < max(LEAST_UPDATES, LEAST_ENTRIES_PER_WORD * words):
+        return 1, REPLICA_UPDATES
+    return REPLICAS, min(n_updates, max(ENOUGH_UPDATES, math.ceil(ENOUGH_ENTRIES_PER_WORD * words)))
+
+
+def undivided_rounds(
+    n_words: int, minibatch_entries: float, n_rounds: int, replicas: int, updates: int
+) -> int:
     """Rounds of a run before replicas begin.
 
     Parameters
@@ -43,13 +83,15 @@ def undivided_rounds(n_words: int, minibatch_entries: float, n_rounds: int, most
     n_words : of the vocabulary
     minibatch_entries : of a round
     n_rounds : of a pass, at whose end an exchange ends
-    most : rounds of an exchange
+    replicas, updates : copies of the params, and the most rounds of each in an exchange
     """
-    least = min(most, n_rounds, math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries)))
-    return max(FIRST, LARGEST_SHARE * least)
+    if replicas == 1:
+        return FIRST
+    whole = rounds_before(min(replicas * updates, n_rounds), replicas)
+    return max(FIRST, min(whole, math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries))))
 
 
-def exchange_of(number: int, before: int, n_rounds: int, undivided: int, most: int) -> int:
+def exchange_of(number: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int) -> int:
     """The exchange that a round of a pass belongs to, counted from 1 in the pass; 0 for none.
 
     Parameters
@@ -58,24 +100,26 @@ def exchange_of(number: int, before: int, n_rounds: int, undivided: int, most: i
     before : updates before the pass
     n_rounds : of a pass
     undivided : rounds of a run before replicas begin
-    most : rounds of an exchange
+    replicas, updates : at least two copies of the params, and the most rounds of each in an exchange
     """
-    return bisect_right(_starts(before, n_rounds, undivided, most), number)
+    return bisect_right(_starts(before, n_rounds, undivided, replicas, updates), number)
 
 
-def exchange_rounds(exchange: int, before: int, n_rounds: int, undivided: int, most: int) -> range:
+def exchange_rounds(
+    exchange: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int
+) -> range:
     """The rounds of an exchange, numbered from 1 in a pass; the other parameters are those of `exchange_of`."""
-    starts = [*_starts(before, n_rounds, undivided, most)[exchange - 1 : exchange + 1], n_rounds]
-    return range(*starts[:2])
+    starts = _starts(before, n_rounds, undivided, replicas, updates)
+    return range(*[*starts[exchange - 1 : exchange + 1], n_rounds][:2])
 
 
 @lru_cache(maxsize=4)
-def _starts(before: int, n_rounds: int, undivided: int, most: int) -> list[int]:
+def _starts(before: int, n_rounds: int, undivided: int, replicas: int, updates: int) -> list[int]:
     """The first round of each exchange of a pass."""
     number, starts = max(0, undivided - before), []
     while number < n_rounds:
         starts.append(number)
-        number += max(1, min(most, (before + number) // LARGEST_SHARE))
+        number += max(1, min(replicas * updates, largest_exchange(before + number, replicas)))
     return starts
 
 

@@ -193,10 +193,10 @@ class Plan:
             return 0
         return exchange_of(number, *self._exchanges(pass_number))
 
-    def _exchanges(self, pass_number: int) -> tuple[int, int, int, int]:
+    def _exchanges(self, pass_number: int) -> tuple[int, int, int, int, int]:
         """What the exchanges of a pass follow from, for `exchanges`."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
-        return before, self.n_rounds, self.undivided_rounds, self.replicas * self.replica_updates
+        return before, self.n_rounds, self.undivided_rounds, self.replicas, self.replica_updates
 
     def exchanged(self, pass_number: int, number: int) -> range:
         """The rounds of the exchange that a round belongs to; none if it belongs to none, or is not of the pass."""

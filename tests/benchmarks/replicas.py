@@ -1,8 +1,9 @@
 """What replicas cost in score, and on threads of one process in time: the default method with some numbers of replicas,
 and of updates between exchanges.
 
-Documents are drawn from a known LDA of 100 topics, and scored are others. `--share` and `--cap` change the rules: an
-exchange has at most one in `share` of the updates before it, and no step is larger than `cap` / (its updates).
+Documents are drawn from a known LDA of 100 topics, and scored are others. `--share` and `--cap` change the rules: a
+replica misses at most one in `share` of the updates before an exchange, and no step is larger than `cap` / (updates of
+the exchange).
 
 python -m tests.benchmarks replicas [--docs 1000000] [--replicas 1x1,4x8,16x8] [--seeds 1] [--share 4,1] [--cap 1,0.5]
 """
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--passes", type=int, help="the method's default unless given")
     parser.add_argument("--threads", type=int, help="all processors unless given")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--share", default=f"{exchanges.LARGEST_SHARE}")
+    parser.add_argument("--share", default=f"{exchanges.MISSED_SHARE}")
     parser.add_argument("--cap", default="1")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     given = parser.parse_args()
@@ -84,7 +85,7 @@ def set_rules(share: int, cap: float) -> None:
     """Change the rules of exchanges in this process."""
     from bigtopic.learning.replicas.share import share_changes
 
-    exchanges.LARGEST_SHARE = share
+    exchanges.MISSED_SHARE = share
     exchanges._starts.cache_clear()
     threads.share_changes = lambda run, share, *rest: share_changes(
         run, replace(share, n_updates=max(1.0, share.n_updates / cap)), *rest

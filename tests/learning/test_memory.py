@@ -16,14 +16,17 @@ from reference import case
 from bigtopic import methods
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError
+from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
+from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.memory.estimate import estimate_bytes, fitting_threads
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas.share import Share, share_documents
+from bigtopic.parallel import cluster
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state import machine_memory
@@ -217,9 +220,38 @@ def test_the_bound_is_one_of_replicas_too():
 def test_replicas_that_cannot_fit_name_what_to_change(monkeypatch):
     monkeypatch.setattr(machine_memory, "total_bytes", lambda: 20_000)
     with pytest.raises(
-        SettingError, match=r"batch_size .now 64., fewer replica_updates .now 3., fewer topics"
+        SettingError,
+        match=r"batch_size .now 64., fewer replica_updates .now 3. or replicas=1 .now 2., fewer topics",
     ):
         fit(replicas=2, replica_updates=3, max_iter=20)
+
+
+def test_as_many_threads_work_as_fit(monkeypatch):
+    """Unless their number is given: then a run that cannot fit is refused."""
+    model = new_model(methods.get("online-cvb0"), 4, from_matrix(COUNTS).vocabulary, n_tokens=8_000)
+    run = make_run(model, from_matrix(COUNTS), batch_size=20, slice_size=10, order="shuffled", max_iter=1)
+    asked = run, model.params, model.axes
+    need = {n: estimate_bytes(*asked, n) for n in (1, 2, 4, 8)}
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: need[4])
+    monkeypatch.setattr(cluster, "default_threads", lambda: 8)
+    with pytest.warns(BigtopicWarning, match="2 of 8 threads work, since the others would need more memory"):
+        assert fitting_threads(*asked, 8) == 2
+    made: list[int] = []
+    usual = ThreadExecutor.__init__
+
+    def noted(self, run, n_threads=1):
+        made.append(n_threads)
+        usual(self, run, n_threads)
+
+    monkeypatch.setattr(ThreadExecutor, "__init__", noted)
+    with pytest.warns(BigtopicWarning, match="2 of 8 threads work"):
+        fit(batch_size=20, slice_size=10, n_threads=None)
+    assert made == [2]
+    with pytest.raises(SettingError, match=r"or fewer threads .now 8."):
+        fit(batch_size=20, slice_size=10, n_threads=8)
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: need[1])
+    with pytest.warns(BigtopicWarning, match="1 of 8 threads work"), pytest.raises(SettingError):
+        fit(batch_size=20, slice_size=10, n_threads=None)
 
 
 def test_room_for_authors_that_cannot_fit_is_named(monkeypatch):

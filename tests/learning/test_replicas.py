@@ -11,6 +11,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic import methods as table
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.segments import by_segments
@@ -21,6 +22,7 @@ from bigtopic.learning.replicas.documents import ShareDocuments
 from bigtopic.learning.replicas.share import Share, changes_of, share_changes, share_documents
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
+from bigtopic.methods.learned_priors import learning
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
@@ -87,6 +89,35 @@ def test_executors_that_know_nothing_of_replicas_have_them_in_turn(corpus):
     assert topics[0] == topics[1]
 
 
+def test_a_long_pass_has_replicas_unless_it_is_told_otherwise():
+    long = from_matrix(np.ones((16 * 496, 3)))
+    assert _replicas(long) == (32, 16) and _replicas(long, replicas=4) == (4, 8)
+    assert _replicas(long, replicas=1)[0] == _replicas(long[:-1])[0] == _replicas(long, batch_size=2)[0] == 1
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "online-vb",  # has no delay
+        replace(table.get("online-cvb0"), delay=30),
+        replace(table.get("online-cvb0"), average=0.5),
+        replace(table.get("online-cvb0"), schemes=table.get("vb").schemes),
+        learning(table.get("online-cvb0"), "asymmetric"),
+    ],
+    ids=str,
+)
+def test_methods_that_do_not_fit_them_have_none(method):
+    """Whatever the corpus; and nothing is refused that nobody asked for."""
+    assert _replicas(from_matrix(np.ones((16 * 496, 3))), method) == (1, 8)
+
+
+def _replicas(corpus, method="online-cvb0", batch_size=1, **given):
+    own = table.get(method) if isinstance(method, str) else method
+    model = new_model(own, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    plan = make_run(model, corpus, batch_size=batch_size, slice_size=None, order="stored", **given).plan
+    return plan.replicas, plan.replica_updates
+
+
 def test_counts_of_labels_are_conserved(corpus):
     model = LDA(4, method="cgs", batch_size=10, max_iter=3, replicas=3, replica_updates=2, **QUIET).fit(
         corpus
@@ -101,7 +132,7 @@ def test_exchanges_of_a_stream_grow_with_the_updates_that_it_has_had(corpus):
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     model.cursor = Cursor(30, 0, 30)  # after 30 calls of one minibatch each
     run = make_run(model, corpus, batch_size=5, slice_size=None, order="stored", replicas=3)
-    assert [len(segment) for segment in run.plan.segments(30)][:4] == [3, 4, 4, 5]
+    assert [len(segment) for segment in run.plan.segments(30)][:4] == [2, 3, 3, 3]
     assert sum(len(segment) for segment in run.plan.segments(30)) == run.plan.n_rounds == 60
 
 
@@ -131,14 +162,14 @@ def test_an_exchange_of_one_update_is_none(corpus):
 
 
 def test_replicas_begin_later_where_minibatches_have_few_entries_for_a_vocabulary(corpus, monkeypatch):
-    monkeypatch.setattr(exchanges, "ENTRIES_PER_WORD", 32)
+    monkeypatch.setattr(exchanges, "ENTRIES_PER_WORD", 256)
     entries = corpus.nnz / 100
-    expected = 8 * math.ceil(32 * len(corpus.vocabulary) / entries)
+    expected = math.ceil(256 * len(corpus.vocabulary) / entries)
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(
         model, corpus, batch_size=3, slice_size=None, order="stored", replicas=16, replica_updates=16
     )
-    assert 20 < run.plan.undivided_rounds == expected < 8 * 100
+    assert 20 < run.plan.undivided_rounds == expected < exchanges.rounds_before(100, 16)
 
 
 def test_one_replica_changes_no_bit(corpus):

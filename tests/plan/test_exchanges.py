@@ -6,7 +6,15 @@ from itertools import pairwise
 
 import pytest
 
-from bigtopic.plan.exchanges import FIRST, LARGEST_SHARE, divided, undivided_rounds
+from bigtopic.plan.exchanges import (
+    FIRST,
+    MISSED_SHARE,
+    divided,
+    largest_exchange,
+    replicas_of_corpus,
+    rounds_before,
+    undivided_rounds,
+)
 from bigtopic.plan.slices import Plan
 
 
@@ -24,7 +32,7 @@ def test_exchanges_hold_every_round_once_and_grow_with_the_run(n_docs):
             shares = plan.shares(pass_number, segment)
             if shares:
                 assert done >= FIRST and [rnd for share in shares for rnd in share] == segment
-                assert 2 <= len(segment) <= min(3 * 4, done // LARGEST_SHARE)
+                assert 2 <= len(segment) <= min(3 * 4, largest_exchange(done, 3))
                 assert not any(plan.may_cut(pass_number, rnd.number) for rnd in segment[1:])
             else:
                 assert done < FIRST or len(segment) == 1
@@ -39,24 +47,53 @@ def test_later_exchanges_are_as_large_as_they_may_be():
 
 
 @pytest.mark.parametrize(
-    ("n_words", "minibatch_entries", "n_rounds", "most", "undivided"),
+    ("n_words", "minibatch_entries", "n_rounds", "replicas", "updates", "undivided"),
     [
-        (20_000, 32_000.0, 1000, 256, 8 * 20),  # 640 000 entries in 20 rounds
-        (20_000, 31_999.0, 1000, 256, 8 * 21),
-        (20_000, 32_000.0, 1000, 16, 8 * 16),  # all rounds of an exchange, which are fewer
-        (20_000, 32_000.0, 15, 256, 8 * 15),  # or of a pass
-        (100, 32_000.0, 1000, 256, 20),
-        (100, 0.0, 1000, 2, 20),  # documents without words
-        (100_000, 1.0, 5000, 2048, 8 * 2048),
+        (20_000, 32_000.0, 1000, 2, 128, 160),  # 5 120 000 entries
+        (20_000, 31_999.0, 1000, 2, 128, 161),
+        (20_000, 32_000.0, 1000, 32, 8, 160),  # however many replicas
+        (20_000, 32_000.0, 1000, 2, 8, 8 * 16),  # an exchange has all its rounds earlier
+        (20_000, 32_000.0, 1000, 4, 2, 12 * 8),
+        (20_000, 32_000.0, 15, 2, 128, 8 * 15),  # or those of a pass
+        (100, 32_000.0, 1000, 2, 128, 20),
+        (100, 0.0, 1000, 2, 1, 20),  # documents without words
+        (100_000, 1.0, 5000, 2, 1024, 8 * 2048),
+        (20_000, 32_000.0, 1000, 1, 8, 20),
     ],
 )
 def test_replicas_begin_when_their_rounds_are_worth_an_exchange(
-    n_words, minibatch_entries, n_rounds, most, undivided
+    n_words, minibatch_entries, n_rounds, replicas, updates, undivided
 ):
-    assert undivided_rounds(n_words, minibatch_entries, n_rounds, most) == undivided
+    assert undivided_rounds(n_words, minibatch_entries, n_rounds, replicas, updates) == undivided
 
 
-@pytest.mark.parametrize(("n_docs", "first_size"), [(70, []), (420, [7]), (3000, [7])])
+@pytest.mark.parametrize("replicas", [2, 3, 5, 32, 100])
+def test_what_a_replica_misses_is_a_share_of_what_was_before(replicas):
+    for n_rounds in (1, 2, 7, 100, 2048):
+        done = rounds_before(n_rounds, replicas)
+        assert largest_exchange(done, replicas) >= n_rounds > largest_exchange(done - 1, replicas)
+        missed = largest_exchange(done, replicas) * (replicas - 1) / replicas
+        assert missed <= done / MISSED_SHARE
+
+
+@pytest.mark.parametrize(
+    ("n_words", "minibatch_entries", "n_rounds", "found"),
+    [
+        (30_000, 24_000.0, 16 * 496, (32, 16)),  # 16 updates of each in a sixteenth of a pass
+        (30_000, 24_000.0, 16 * 496 - 1, (1, 8)),
+        (100_000, 24_000.0, 25 * 496, (32, 25)),  # six entries for each word
+        (100_000, 24_000.0, 25 * 496 - 1, (1, 8)),
+        (141_043, 29_451.0, 16_400, (32, 33)),
+        (141_043, 29_451.0, 200_000, (32, 154)),  # 32 entries for each word are enough
+        (1000, 24_000.0, 200_000, (32, 64)),  # and so are 64 updates, if these are more
+        (0, 0.0, 20 * 496, (32, 20)),  # a corpus without words
+    ],
+)
+def test_replicas_follow_from_the_corpus(n_words, minibatch_entries, n_rounds, found):
+    assert replicas_of_corpus(n_words, minibatch_entries, n_rounds) == found
+
+
+@pytest.mark.parametrize(("n_docs", "first_size"), [(70, []), (420, [5]), (3000, [5])])
 def test_rounds_before_the_undivided_rounds_are_not_divided(n_docs, first_size):
     plan, done, sizes = replicated(n_docs, undivided_rounds=60), 0, []
     for pass_number in range(3):

@@ -44,7 +44,8 @@ def exchange(
         learnt, seen = start.copy(), _Seen(map_reduce)
         for i in share:
             stats = round_stats(learnt, rounds[i], cursors[i], own, seen)
-            reports.append(step(learnt, cursors[i], stats, own))
+            missed = (len(rounds) - len(share)) // 2
+            reports.append(step(learnt, cursors[i], stats, own, missed=missed))
         changes.append({name: _changed(name, start, learnt, seen) for name in moved_arrays(settings.schemes)})
     after = params.copy()
     _add(after, tree(changes, _plus), settings, cursors[-1].step + 1)

@@ -11,7 +11,7 @@ from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
-from bigtopic.plan.exchanges import LARGEST_SHARE
+from bigtopic.plan.exchanges import rounds_before
 
 __all__ = ["are_spread", "choose"]
 
@@ -54,7 +54,7 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
     if gained > EXCHANGE_SECONDS or EXCHANGE_SECONDS * n_rounds / n_updates < LOST_SECONDS:
         return
     enough = math.ceil(4 * n_threads * EXCHANGE_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
-    fits = LARGEST_SHARE * plan.replicas * enough <= n_rounds
+    fits = rounds_before(plan.replicas * enough, plan.replicas) <= n_rounds
     warn(
         f"replicas={plan.replicas}: the {n_updates} updates between two exchanges take about {seconds * 1000:.0f} ms "
         f"on one thread, and an exchange takes {EXCHANGE_SECONDS * 1000:.0f} ms or more, so one replica is faster; "

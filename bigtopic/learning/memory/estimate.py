@@ -14,7 +14,7 @@ from bigtopic.parallel import cluster
 from bigtopic.state import machine_memory
 from bigtopic.state.params import Params
 
-__all__ = ["WorkerMemory", "check_memory", "estimate_bytes", "estimate_task_bytes"]
+__all__ = ["WorkerMemory", "check_memory", "estimate_bytes", "estimate_task_bytes", "fitting_threads"]
 
 
 def estimate_bytes(
@@ -36,6 +36,31 @@ def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary]
     return Footprint(run, params, axes).of_task(n_slices)
 
 
+def fitting_threads(
+    run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
+) -> int:
+    """As many threads, or a half, a quarter, ... of them, as fit into the machine's memory; 1 if none do. Warns of
+    fewer. For the arguments see `estimate_bytes`."""
+    footprint, fitting = Footprint(run, params, axes), n_threads
+    while fitting > 1 and not _fits(footprint, fitting, compares):
+        fitting //= 2
+    if fitting < n_threads:
+        warn(
+            f"{fitting} of {n_threads} threads work, since the others would need more memory than the machine has: "
+            f"about {footprint.on_threads(n_threads, compares) / 1e9:.2f} GB; for more of them, choose {_others(run)}"
+            "fewer topics, or a smaller batch_size"
+        )
+    return fitting
+
+
+def _fits(footprint: Footprint, n_threads: int, compares: bool) -> bool:
+    """Whether the run fits into the machine's memory, as far as that is known."""
+    have = machine_memory.total_bytes()
+    if have is None or footprint.at_most(n_threads, compares) < have:
+        return True  # nearly always, and quickly decided
+    return footprint.on_threads(n_threads, compares) < have
+
+
 def check_memory(
     run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
 ) -> None:
@@ -46,9 +71,9 @@ def check_memory(
     SettingError
         When the estimate is larger than the machine's memory.
     """
-    footprint, have = Footprint(run, params, axes), machine_memory.total_bytes()
-    if have is None or footprint.at_most(n_threads, compares) < have:
-        return  # nearly always, and quickly decided
+    footprint = Footprint(run, params, axes)
+    if _fits(footprint, n_threads, compares):
+        return
     machine_memory.refuse_beyond(
         footprint.on_threads(n_threads, compares),
         f"choose a smaller batch_size (now {run.plan.batch_size}), {_others(run)}"
@@ -58,7 +83,9 @@ def check_memory(
 
 def _others(run: Run) -> str:
     """Further settings to lower: those of replicas, and the room for authors in what is remembered of an entry."""
-    found = f"fewer replica_updates (now {run.plan.replica_updates}), " if run.plan.replicas > 1 else ""
+    plan, found = run.plan, ""
+    if plan.replicas > 1:
+        found = f"fewer replica_updates (now {plan.replica_updates}) or replicas=1 (now {plan.replicas}), "
     room = run.work.hyper.options.get("most_authors")
     return found if room is None else f"{found}fewer most_authors (now {room}) where documents have fewer, "
 

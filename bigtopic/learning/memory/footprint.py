@@ -59,7 +59,7 @@ from bigtopic.learning.putting_off import LEAST_DELAY
 from bigtopic.learning.reduce import cut, depth
 from bigtopic.plan import reading
 from bigtopic.plan.delays import GROWTH, PROMPT, TURNS, groups_of
-from bigtopic.plan.exchanges import LARGEST_SHARE, divided
+from bigtopic.plan.exchanges import divided, largest_exchange
 from bigtopic.state.params import Params
 
 __all__ = ["Footprint"]
@@ -256,10 +256,13 @@ class Footprint:
     def _shares(self) -> list[int]:
         """Documents of each replica between two exchanges, where they are most; none without replicas."""
         plan, n_steps = self._run.plan, self._run.settings.n_steps
+        if plan.replicas == 1:
+            return []
         n_rounds = min(plan.replicas * plan.replica_updates, plan.n_rounds)
         if n_steps is not None:
-            n_rounds = min(n_rounds, n_steps // LARGEST_SHARE) if n_steps > plan.undivided_rounds else 0
-        if plan.replicas == 1 or n_rounds < 2:
+            largest = largest_exchange(n_steps, plan.replicas)
+            n_rounds = min(n_rounds, largest) if n_steps > plan.undivided_rounds else 0
+        if n_rounds < 2:
             return []
         return [len(share) * plan.batch_size for share in divided(range(n_rounds), plan.replicas)]
 

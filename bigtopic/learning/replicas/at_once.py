@@ -38,7 +38,7 @@ class UpdatesAtOnce:
 
     Parameters
     ----------
-    rounds, cursors : of the share
+    rounds, cursors, missed : of the share
     arrays : of the replica, which updates move
     documents : of the slices, with ids of these arrays
     work, settings : of the replica; `are_possible` is true
@@ -48,6 +48,7 @@ class UpdatesAtOnce:
         self,
         rounds: Sequence[Round],
         cursors: Sequence[Cursor],
+        missed: int,
         arrays: Arrays,
         documents: Documents,
         work: Work,
@@ -57,7 +58,7 @@ class UpdatesAtOnce:
         assert loop is not None
         (name,) = work.kernel.views
         array, hyper = arrays[name], with_params(work.hyper, arrays)
-        self._array, self._cursors, self._settings = array, cursors, settings
+        self._array, self._cursors, self._missed, self._settings = array, cursors, missed, settings
         # One slice each; others are merged first
         self._documents = [documents[rnd.slices[0]] if len(rnd.slices) == 1 else None for rnd in rounds]
         self._table = np.array([_row(one, array) for one in self._documents])
@@ -97,7 +98,7 @@ class UpdatesAtOnce:
         if documents is None:
             return 0.0, 1.0
         numbers = cursor, documents.docs.n_docs, documents.n_tokens
-        return factors_of(*numbers, settings, settings.largest_step, missed=0)
+        return factors_of(*numbers, settings, settings.largest_step, self._missed)
 
     def _report(self, number: int) -> RoundReport:
         documents = self._documents[number]

@@ -43,6 +43,11 @@ class Share:
     cursors: Sequence[Cursor]
     n_updates: int
 
+    @property
+    def missed(self) -> int:
+        """Updates that each of these misses: half of those of the other replicas would be before it, on average."""
+        return (self.n_updates - len(self.rounds)) // 2
+
 
 def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
     """What a replica changes. Pure; its documents' state is written.
@@ -96,7 +101,9 @@ class _Replica:
         arrays, rounds, cursors = self._params.arrays, self._share.rounds, self._share.cursors
         at_once = None
         if are_possible(arrays, self._work, self._settings):
-            at_once = UpdatesAtOnce(rounds, cursors, arrays, self._documents, self._work, self._settings)
+            at_once = UpdatesAtOnce(
+                rounds, cursors, self._share.missed, arrays, self._documents, self._work, self._settings
+            )
         reports: list[RoundReport] = []
         while len(reports) < len(rounds):
             if at_once is not None:
@@ -107,7 +114,7 @@ class _Replica:
 
     def _update(self, rnd: Round, cursor: Cursor) -> RoundReport:
         stats = round_stats(self._params, rnd, cursor, self._settings, self._map_reduce)
-        return step(self._params, cursor, stats, self._settings)
+        return step(self._params, cursor, stats, self._settings, missed=self._share.missed)
 
     def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         tree = Tree(len(rnd.slices))

@@ -44,7 +44,8 @@ def exchange(
         learnt, seen = start.copy(), _Seen(map_reduce)
         for i in share:
             stats = round_stats(learnt, rounds[i], cursors[i], own, seen)
-            missed = (len(rounds) - len(share)) // 2
+            late = settings.n_steps is not None and cursors[share[0]].step >= settings.n_steps / 2
+            missed = 0 if late else (len(rounds) - len(share)) // 2
             reports.append(step(learnt, cursors[i], stats, own, missed=missed))
         changes.append({name: _changed(name, start, learnt, seen) for name in moved_arrays(settings.schemes)})
     after = params.copy()

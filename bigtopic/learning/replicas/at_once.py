@@ -38,7 +38,8 @@ class UpdatesAtOnce:
 
     Parameters
     ----------
-    rounds, cursors, missed : of the share
+    rounds, cursors : of the share
+    missed : updates that each of these misses
     arrays : of the replica, which updates move
     documents : of the slices, with ids of these arrays
     work, settings : of the replica; `are_possible` is true

@@ -43,10 +43,11 @@ class Share:
     cursors: Sequence[Cursor]
     n_updates: int
 
-    @property
-    def missed(self) -> int:
-        """Updates that each of these misses: half of those of the other replicas would be before it, on average."""
-        return (self.n_updates - len(self.rounds)) // 2
+    def missed(self, n_steps: int | None) -> int:
+        """Updates that each of these misses, and has to make up for, in a run of so many: half of those of the other
+        replicas would be before it, on average. None in the second half, where larger steps would leave noise."""
+        late = n_steps is not None and 2 * self.cursors[0].step >= n_steps
+        return 0 if late else (self.n_updates - len(self.rounds)) // 2
 
 
 def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
@@ -80,6 +81,7 @@ class _Replica:
 
     def __init__(self, run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> None:
         self._share, self._start = share, arrays
+        self._missed = share.missed(run.settings.n_steps)
         self._ids, self._documents = documents.ids, documents.prepared
         self._params = Params({name: _copied(array, self._rows(array)) for name, array in arrays.items()})
         sizes = {array.axis: array.n_rows for array in arrays.values()}
@@ -102,7 +104,7 @@ class _Replica:
         at_once = None
         if are_possible(arrays, self._work, self._settings):
             at_once = UpdatesAtOnce(
-                rounds, cursors, self._share.missed, arrays, self._documents, self._work, self._settings
+                rounds, cursors, self._missed, arrays, self._documents, self._work, self._settings
             )
         reports: list[RoundReport] = []
         while len(reports) < len(rounds):
@@ -114,7 +116,7 @@ class _Replica:
 
     def _update(self, rnd: Round, cursor: Cursor) -> RoundReport:
         stats = round_stats(self._params, rnd, cursor, self._settings, self._map_reduce)
-        return step(self._params, cursor, stats, self._settings, missed=self._share.missed)
+        return step(self._params, cursor, stats, self._settings, missed=self._missed)
 
     def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         tree = Tree(len(rnd.slices))

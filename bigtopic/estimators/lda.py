@@ -42,9 +42,11 @@ class LDA(TopicLearning):
         last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
         documentation
     replicas : copies of the topics that learn side by side, each from its own minibatches, so that a whole cluster
-        learns from short minibatches; None for 1. It changes the result, which is the same on any number of workers.
-        See 'Replicas' in the documentation
-    replica_updates : updates of each replica before their changes are added; None for 8. It changes the result, too
+        learns from short minibatches; None for 32 on corpora of 8,000 minibatches or more with the default method,
+        otherwise 1. It changes the result, which is the same on any number of workers. See 'Replicas' in the
+        documentation
+    replica_updates : updates of each replica before their changes are added; None for 8 if `replicas` is given. It
+        changes the result, too
     max_doc_update_iter : largest number of local iterations per document; None for the method's default
     mean_change_tol : mean change below which the local iterations of a document stop earlier; None for the method's
         default

@@ -112,8 +112,8 @@ def _delay(model: TopicModel, corpus: Any, batch_size: int | None) -> int:
 
 
 def _may_divide(method: Method) -> bool:
-    """Whether a run of this method may have replicas that nobody asked for: where its updates may miss as many others
-    anyway, and fit them."""
+    """Whether a run may have replicas without being told to: where updates of its method fit them, and may miss as many
+    others anyway."""
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in method.schemes.values())
     plain = method.inner == 1 and not method.prior_schemes and not method.average
     return adds_up and plain and method.delay >= REPLICAS - 1

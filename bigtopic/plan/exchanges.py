@@ -87,8 +87,9 @@ def undivided_rounds(
     """
     if replicas == 1:
         return FIRST
+    worth = math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries))
     whole = rounds_before(min(replicas * updates, n_rounds), replicas)
-    return max(FIRST, min(whole, math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries))))
+    return max(FIRST, rounds_before(2, replicas), min(whole, worth))
 
 
 def exchange_of(number: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int) -> int:

@@ -104,7 +104,7 @@ def test_a_long_pass_has_replicas_unless_it_is_told_otherwise():
         replace(table.get("online-cvb0"), schemes=table.get("vb").schemes),
         learning(table.get("online-cvb0"), "asymmetric"),
     ],
-    ids=str,
+    ids=["no-delay", "short-delay", "mean", "other-scheme", "learned-prior"],
 )
 def test_methods_that_do_not_fit_them_have_none(method):
     """Whatever the corpus; and nothing is refused that nobody asked for."""

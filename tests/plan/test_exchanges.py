@@ -59,6 +59,7 @@ def test_later_exchanges_are_as_large_as_they_may_be():
         (100, 0.0, 1000, 2, 1, 20),  # documents without words
         (100_000, 1.0, 5000, 2, 1024, 8 * 2048),
         (20_000, 32_000.0, 1000, 1, 8, 20),
+        (100, 32_000.0, 1000, 32, 8, 31),  # the first exchange has two rounds
     ],
 )
 def test_replicas_begin_when_their_rounds_are_worth_an_exchange(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.kernels.support.entry import frozen
 from bigtopic.learning.estep import evaluate, look_up
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import Tree
@@ -131,7 +132,7 @@ class _Replica:
         """a_r, since the scale was 1 at the start and is d_r now; in place of the rows, which are no longer needed."""
         start, now = self._start[name], self._params[name]
         scales = start.scale.astype(now.dtype), now.scale.astype(now.dtype)
-        _kernels.to_changes(now.raw, start.raw, self._rows(start), *scales)
+        _kernels.to_changes(now.raw, frozen(start.raw, start.dtype), self._rows(start), *scales)
         return AxisStats(self._ids.get(now.axis), now.raw)
 
     def _rows(self, array: LazyArray) -> np.ndarray:
@@ -142,6 +143,6 @@ class _Replica:
 def _copied(array: LazyArray, ids: np.ndarray) -> LazyArray:
     """These rows as an array of their own, of scale 1, whose totals are those of the whole axis."""
     raw = buffers.empty((len(ids), array.n_columns), array.dtype)
-    _kernels.scaled_rows(array.raw, ids, array.scale.astype(array.dtype), raw)
+    _kernels.scaled_rows(frozen(array.raw, array.dtype), ids, array.scale.astype(array.dtype), raw)
     prior = array.prior if len(array.prior) == 1 else array.prior[ids]
     return replace(array, raw=raw, prior=prior, scale=np.ones(array.n_columns), sums=array.sums.copy())

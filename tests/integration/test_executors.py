@@ -22,7 +22,7 @@ from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice, graphs, sending, whole
-from bigtopic.learning.executors.among_workers import replica_graph
+from bigtopic.learning.executors.among_workers import AmongWorkers, replica_graph
 from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
 from bigtopic.learning.executors.protocol import Run
@@ -34,6 +34,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.parallel import cluster
+from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.new_model import new_model
@@ -475,6 +476,25 @@ def test_workers_that_stay_idle_for_long_are_worth_a_warning(corpus, one_worker,
     with pytest.warns(BigtopicWarning, match="batch_size"):
         LDA(4, max_iter=1, client=three_workers).fit(corpus)
     LDA(4, max_iter=1, client=one_worker).fit(corpus)  # no worker is idle: warnings are errors here
+
+
+@pytest.mark.distributed
+def test_a_long_pass_learns_the_same_on_a_cluster_without_being_told_to_divide(three_workers, monkeypatch):
+    """Its replicas follow from its minibatches; four of them, so that these need not be many."""
+    monkeypatch.setattr(exchanges, "REPLICAS", 4)
+    begun: list[int] = []
+    changes = AmongWorkers.changes
+
+    def noted(self, segment):
+        begun.append(len(segment.shares))
+        return changes(self, segment)
+
+    monkeypatch.setattr(AmongWorkers, "changes", noted)
+    long = from_matrix(np.random.default_rng(0).poisson(1.0, (16 * 48, 12)))
+    settings = {"batch_size": 1, "max_iter": 1, "random_state": 0, "progress": False}
+    fitted = [LDA(4, client=client, n_threads=2, **settings).fit(long) for client in (three_workers, False)]
+    assert set(begun[-5:]) == {4}
+    assert fitted[0].components_.tobytes() == fitted[1].components_.tobytes()
 
 
 @pytest.mark.distributed

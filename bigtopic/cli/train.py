@@ -62,7 +62,7 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--replicas",
     type=click.IntRange(1),
-    help="Copies of the topics that learn side by side, each from its own minibatches; default 32 on corpora of 8,000 "
+    help="Copies of the topics that learn side by side, each from its own minibatches; default 32 on corpora of 16,000 "
     "minibatches or more with the default method, otherwise 1.",
 )
 @click.option(

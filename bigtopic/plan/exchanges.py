@@ -41,7 +41,7 @@ MISSED_SHARE = 16  # a replica misses at most one in so many of the rounds befor
 ENTRIES_PER_WORD = 256  # words of documents before replicas begin, for each word of the vocabulary
 # Of each of `REPLICAS` in an exchange: updates, and entries for each word of the vocabulary, at least, so that it is
 # worth its time; and those that are enough, whichever are more
-LEAST_UPDATES, LEAST_ENTRIES_PER_WORD = 16, 6
+LEAST_UPDATES, LEAST_ENTRIES_PER_WORD = 32, 6
 ENOUGH_UPDATES, ENOUGH_ENTRIES_PER_WORD = 64, 32
 
 Item = TypeVar("Item")

@@ -90,8 +90,8 @@ def test_executors_that_know_nothing_of_replicas_have_them_in_turn(corpus):
 
 
 def test_a_long_pass_has_replicas_unless_it_is_told_otherwise():
-    long = from_matrix(np.ones((16 * 496, 3)))
-    assert _replicas(long) == (32, 16) and _replicas(long, replicas=4) == (4, 8)
+    long = from_matrix(np.ones((32 * 496, 3)))
+    assert _replicas(long) == (32, 32) and _replicas(long, replicas=4) == (4, 8)
     assert _replicas(long, replicas=1)[0] == _replicas(long[:-1])[0] == _replicas(long, batch_size=2)[0] == 1
 
 
@@ -108,7 +108,7 @@ def test_a_long_pass_has_replicas_unless_it_is_told_otherwise():
 )
 def test_methods_that_do_not_fit_them_have_none(method):
     """Whatever the corpus; and nothing is refused that nobody asked for."""
-    assert _replicas(from_matrix(np.ones((16 * 496, 3))), method) == (1, 8)
+    assert _replicas(from_matrix(np.ones((32 * 496, 3))), method) == (1, 8)
 
 
 def _replicas(corpus, method="online-cvb0", batch_size=1, **given):

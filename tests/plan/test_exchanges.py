@@ -80,14 +80,14 @@ def test_what_a_replica_misses_is_a_share_of_what_was_before(replicas):
 @pytest.mark.parametrize(
     ("n_words", "minibatch_entries", "n_rounds", "found"),
     [
-        (30_000, 24_000.0, 16 * 496, (32, 16)),  # 16 updates of each in a sixteenth of a pass
-        (30_000, 24_000.0, 16 * 496 - 1, (1, 8)),
-        (100_000, 24_000.0, 25 * 496, (32, 25)),  # six entries for each word
-        (100_000, 24_000.0, 25 * 496 - 1, (1, 8)),
+        (30_000, 24_000.0, 32 * 496, (32, 32)),  # 32 updates of each in a sixteenth of a pass
+        (30_000, 24_000.0, 32 * 496 - 1, (1, 8)),
+        (160_000, 24_000.0, 40 * 496, (32, 40)),  # six entries for each word
+        (160_000, 24_000.0, 40 * 496 - 1, (1, 8)),
         (141_043, 29_451.0, 16_400, (32, 33)),
         (141_043, 29_451.0, 200_000, (32, 154)),  # 32 entries for each word are enough
         (1000, 24_000.0, 200_000, (32, 64)),  # and so are 64 updates, if these are more
-        (0, 0.0, 20 * 496, (32, 20)),  # a corpus without words
+        (0, 0.0, 40 * 496, (32, 40)),  # a corpus without words
     ],
 )
 def test_replicas_follow_from_the_corpus(n_words, minibatch_entries, n_rounds, found):

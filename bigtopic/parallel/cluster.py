@@ -38,6 +38,7 @@ __all__ = [
 
 ATTEMPTS = 3
 GIVE_UP_SECONDS = 60
+DONE_SECONDS = 0.003  # between two looks whether results are there
 GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 HELD_SECONDS = 1.0
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
@@ -308,15 +309,16 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
 
 def _wait_for(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
     """Wait until all are done, or one failed. First, because a `gather` that is given up while they are at work leaves
-    waits of its own behind, which fail aloud."""
-    from dask.distributed import wait
-
-    with client.as_current():
-        while not any(future.status in ("error", "cancelled", "lost") for future in futures):
-            with suppress(TimeoutError):
-                wait(futures, timeout=GONE_SECONDS)
-                return
+    waits of its own behind, which fail aloud. By looking, because `distributed.wait` needs a current client, and making
+    one current changes Dask's settings for all threads."""
+    looks = time.monotonic() + GONE_SECONDS
+    while (states := {future.status for future in futures}) and states <= {"pending", "finished"}:
+        if "pending" not in states:
+            return
+        time.sleep(DONE_SECONDS)
+        if time.monotonic() > looks:
             _refuse_missing(client, workers)
+            looks = time.monotonic() + GONE_SECONDS
 
 
 def _refuse_missing(client: Any, workers: Sequence[str]) -> None:

@@ -91,8 +91,9 @@ def test_a_result_that_a_stopped_worker_keeps_is_not_waited_for(monkeypatch):
 
 
 def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_worker, monkeypatch):
-    """Whatever the client still does for them ends without a message."""
+    """Whatever the client still does for them ends without a message; and Dask's settings stay as they are."""
     monkeypatch.setattr(cluster, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(type(one_worker), "as_current", None)
     gate, messages = Event(client=one_worker), []
     loop = one_worker.loop.asyncio_loop
     earlier = loop.get_exception_handler()

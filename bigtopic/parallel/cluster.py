@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -28,7 +27,6 @@ __all__ = [
     "failures_told",
     "memory_limits",
     "resolve_client",
-    "results_of",
     "send",
     "step_aside",
     "this_worker",
@@ -38,8 +36,6 @@ __all__ = [
 
 ATTEMPTS = 3
 GIVE_UP_SECONDS = 60
-DONE_SECONDS = 0.003  # between two looks whether results are there
-GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 HELD_SECONDS = 1.0
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 _clients: dict[str, Any] = {}
@@ -287,57 +283,6 @@ def send(client: Any, data: Any) -> Any:
 def _held(client: Any) -> Any:
     """The future of a task that a worker is busy with until data has reached it."""
     return client.submit(time.sleep, HELD_SECONDS, key=task_key("bt-hello", new_name()), pure=False)
-
-
-def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
-    """The results of tasks that wait for each other, each on one of these workers.
-
-    Raises
-    ------
-    ClusterError
-        When a worker is gone: the others may wait for it.
-    """
-    _wait_for(client, futures, workers)
-    gathering = client.sync(_begun, client, futures)
-    try:
-        while not client.sync(_done, gathering):
-            _refuse_missing(client, workers)
-        return list(client.sync(_result, gathering))
-    finally:
-        client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done
-
-
-def _wait_for(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
-    """Wait until all are done, or one failed. First, because a `gather` that is given up while they are at work leaves
-    waits of its own behind, which fail aloud. By looking, because `distributed.wait` needs a current client, and making
-    one current changes Dask's settings for all threads."""
-    looks = time.monotonic() + GONE_SECONDS
-    while (states := {future.status for future in futures}) and states <= {"pending", "finished"}:
-        if "pending" not in states:
-            return
-        time.sleep(DONE_SECONDS)
-        if time.monotonic() > looks:
-            _refuse_missing(client, workers)
-            looks = time.monotonic() + GONE_SECONDS
-
-
-def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
-    if gone := sorted(set(workers) - set(client.nthreads())):
-        raise ClusterError(f"worker {gone[0]} is gone")
-
-
-async def _begun(client: Any, futures: Sequence[Any]) -> asyncio.Future[Any]:
-    """Begun once: large results may take long to come. One that a stopped worker has never does."""
-    return asyncio.ensure_future(client.gather(list(futures), asynchronous=True))
-
-
-async def _done(gathering: asyncio.Future[Any]) -> bool:
-    await asyncio.wait([gathering], timeout=GONE_SECONDS)
-    return gathering.done()
-
-
-async def _result(gathering: asyncio.Future[Any]) -> Any:
-    return await gathering
 
 
 def threads_here() -> int:

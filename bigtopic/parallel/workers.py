@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -20,10 +20,13 @@ __all__ = [
     "described",
     "no_workers",
     "result_of",
+    "results_of",
 ]
 
 NO_WORKERS_SECONDS = 30
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
+DONE_SECONDS = 0.003  # between two looks whether results are there
+GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
 _NOBODY: Mapping[str, Any] = {}
 _NO_WORKER = "no worker", "start workers"
@@ -76,6 +79,60 @@ def result_of(client: Any, future: Any) -> Any:
                 f"{remedy}",
             )
             seconds = None
+
+
+def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
+    """The results of tasks that wait for each other, each on one of these workers.
+
+    Raises
+    ------
+    ClusterError
+        When a worker is gone: the others may wait for it.
+    """
+    _wait_for(client, futures, workers)
+    gathering = client.sync(_begun, client, futures)
+    try:
+        while not client.sync(_done, gathering):
+            _refuse_missing(client, workers)
+        return list(client.sync(_result, gathering))
+    finally:
+        client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done
+
+
+def _wait_for(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
+    """Wait until all are done, or one failed. First, because a `gather` that is given up while they are at work leaves
+    waits of its own behind, which fail aloud. By looking, because `distributed.wait` needs a current client, and making
+    one current changes Dask's settings for all threads."""
+    looks = time.monotonic() + GONE_SECONDS
+    while not _are_over({future.status for future in futures}):
+        time.sleep(DONE_SECONDS)
+        if time.monotonic() > looks:
+            _refuse_missing(client, workers)
+            looks = time.monotonic() + GONE_SECONDS
+
+
+def _are_over(states: Set[str]) -> bool:
+    """Whether all tasks are done, or one failed, given what is said of them."""
+    return "pending" not in states or bool(states - {"pending", "finished"})
+
+
+def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
+    if gone := sorted(set(workers) - set(client.nthreads())):
+        raise ClusterError(f"worker {gone[0]} is gone")
+
+
+async def _begun(client: Any, futures: Sequence[Any]) -> asyncio.Future[Any]:
+    """Begun once: large results may take long to come. One that a stopped worker has never does."""
+    return asyncio.ensure_future(client.gather(list(futures), asynchronous=True))
+
+
+async def _done(gathering: asyncio.Future[Any]) -> bool:
+    await asyncio.wait([gathering], timeout=GONE_SECONDS)
+    return gathering.done()
+
+
+async def _result(gathering: asyncio.Future[Any]) -> Any:
+    return await gathering
 
 
 def _lack(client: Any) -> tuple[str, str] | None:

@@ -86,13 +86,13 @@ def test_a_result_that_a_stopped_worker_keeps_is_not_waited_for(monkeypatch):
         given_up = {worker: 1 for worker in answers if worker != address}
         monkeypatch.setattr(client, "nthreads", lambda: given_up)
         with pytest.raises(ClusterError, match="is gone"):
-            cluster.results_of(client, [future], [address])
+            workers.results_of(client, [future], [address])
         os.kill(process.pid, signal.SIGCONT)
 
 
 def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_worker, monkeypatch):
     """Whatever the client still does for them ends without a message; and Dask's settings stay as they are."""
-    monkeypatch.setattr(cluster, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
     monkeypatch.setattr(type(one_worker), "as_current", None)
     gate, messages = Event(client=one_worker), []
     loop = one_worker.loop.asyncio_loop
@@ -102,7 +102,7 @@ def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_w
         futures = [one_worker.submit(_wait_at, gate, number, pure=False) for number in range(2)]
         there = list(one_worker.nthreads())
         with pytest.raises(ClusterError, match="worker tcp://gone is gone"):
-            cluster.results_of(one_worker, futures, [*there, "tcp://gone"])
+            workers.results_of(one_worker, futures, [*there, "tcp://gone"])
         del futures
         one_worker.sync(asyncio.sleep, 0.2)
         gc.collect()
@@ -119,7 +119,7 @@ def _wait_at(gate, number):
 
 
 def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monkeypatch):
-    monkeypatch.setattr(cluster, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
     gate = Event(client=one_worker)
     futures = [
         one_worker.submit(int, "no number", pure=False),
@@ -127,7 +127,7 @@ def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monke
     ]
     try:
         with pytest.raises(ValueError, match="no number"):
-            cluster.results_of(one_worker, futures, list(one_worker.nthreads()))
+            workers.results_of(one_worker, futures, list(one_worker.nthreads()))
     finally:
         gate.set()
 

@@ -18,12 +18,17 @@ from bigtopic.learning.replicas.columns import (
     NOT_AT_ONCE,
     WORDS,
 )
-from bigtopic.state._kernels import FLOOR, PLACES, gather_linear, move_sums, scatter_share
+from bigtopic.state._kernels import (
+    AHEAD,
+    FLOOR,
+    LINE,
+    PLACES,
+    gather_linear,
+    move_sums,
+    scatter_share,
+)
 
 __all__ = ["scaled_rows", "to_changes", "update"]
-
-AHEAD = 6  # rows
-LINE = 64  # bytes of a cache line
 
 
 @njit(**OUTER)

@@ -42,7 +42,7 @@ class LDA(TopicLearning):
         last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
         documentation
     replicas : copies of the topics that learn side by side, each from its own minibatches, so that a whole cluster
-        learns from short minibatches; None for 32 on corpora of 16,000 minibatches or more with the default method,
+        learns from short minibatches; None for 32 on corpora of 15,872 minibatches or more with the default method,
         otherwise 1. It changes the result, which is the same on any number of workers. See 'Replicas' in the
         documentation
     replica_updates : updates of each replica before their changes are added; None for 8 if `replicas` is given. It

@@ -43,8 +43,17 @@ def make_run(
     replicas: int | None = None,
     replica_updates: int | None = None,
 ) -> Run:
-    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known. For `replicas`
-    of None, their number follows from the corpus.
+    """What stays the same during a run over this corpus.
+
+    Parameters
+    ----------
+    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default
+    order : "shuffled" or "stored"
+    total_docs : the declared size of a stream; None for the corpus'
+    max_iter : passes that the run will have, with the one that the model is in; None if unknown, and then the
+        settings have no `n_steps`
+    replicas : None if their number follows from the corpus
+    replica_updates : None for `REPLICA_UPDATES`; without effect where `replicas` is None
 
     Raises
     ------
@@ -177,8 +186,19 @@ def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = 
     model.document_state = (model.document_state or DocumentState()).to_write(model.cursor)
     model.document_state.writes_over = client is None
     arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
-    model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
+    before = model.cursor
+    model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, before)
+    if model.cursor != before:
+        run = _in_next_pass(run, before)
     files = model.document_state.files
     if client is not None:
         require_shared(client, Path(files.place.url), REMEDY)
     return replace(run, work=replace(run.work, state=files))
+
+
+def _in_next_pass(run: Run, cursor: Cursor) -> Run:
+    """The run if it begins with the pass after the one that the cursor is in."""
+    plan, n_steps = Plan(**run.plan.settings, begin=cursor.next_pass()), run.settings.n_steps
+    if n_steps is not None:
+        n_steps += plan.n_rounds - cursor.rounds_left(plan.n_rounds)
+    return replace(run, plan=plan, settings=replace(run.settings, n_steps=n_steps))

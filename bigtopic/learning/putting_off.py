@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from bigtopic.errors import ModelError
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.state import _kernels
 from bigtopic.state.additions import Addition, Additions
+from bigtopic.state.contract.scheme_steps import decays_too_much
 from bigtopic.state.lazy_array import USUAL_WEIGHT, LazyArray
 
 __all__ = ["Unsettled", "keeping_scales", "puts_off", "putting_off"]
@@ -58,9 +58,7 @@ class Unsettled:
         """
         for name, array in self._arrays.items():
             if array.scale.min() < LEAST_SCALE:
-                raise ModelError(
-                    f"the scheme of array {name!r} declares `adds_up`, but decays more than `info.largest_step` allows"
-                )
+                raise decays_too_much(name)
         batch = self._additions.seal()
         self._next.append(self._still())
         return batch

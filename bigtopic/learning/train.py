@@ -18,13 +18,14 @@ from bigtopic.learning.executors.protocol import Executor, Run
 from bigtopic.learning.history import History
 from bigtopic.learning.memory.estimate import WorkerMemory, check_memory, fitting_threads
 from bigtopic.learning.new_run import make_run, with_document_state
-from bigtopic.learning.stopping import Limits, PassMeasure, interruptible
+from bigtopic.learning.stopping import Limits, PassMeasure, interruptible, uninterrupted
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
+from bigtopic.state.params import Params
 
 __all__ = ["Ended", "Saver", "train"]
 
@@ -64,7 +65,7 @@ def train(
     order : "shuffled" or "stored"
     total_docs : the declared size of a stream; None for the corpus'
     client : Dask client; None for threads
-    n_threads : of the in-process executor; None for all processors, or as many as memory lasts for
+    n_threads : of the in-process executor; None for all processors, or as many as fit in memory
     executor : makes the executor instead
     saver : saves the run as it goes on, and knows whether it goes on with one that was saved
     replicas, replica_updates : copies of the params that learn side by side, and the most updates of each between two
@@ -245,8 +246,7 @@ class _Loop:
                 self.model.params, self.model.cursor, n, self._seconds_left(), n_passes
             )
             for params, reports in updates:
-                self.model.params = params
-                self._take(reports)
+                self._take(params, reports)
                 self._save(due)
                 if self.stop.is_set():
                     if isinstance(updates, Generator):
@@ -262,14 +262,16 @@ class _Loop:
                 self._save(due)
         return None
 
-    def _take(self, reports: list[RoundReport]) -> None:
+    def _take(self, params: Params, reports: list[RoundReport]) -> None:
         """Rounds were done, perhaps of several passes."""
         for pass_number, reported in groupby(reports, key=lambda report: report.cursor.pass_number):
-            if pass_number > self.model.cursor.pass_number:
-                self._end_pass()
-                self.measure.begin()
             of_pass = list(reported)
-            self.model.cursor = self.model.cursor.after(of_pass)
+            with uninterrupted():  # the cursor says which rounds the params count
+                self.model.params = params
+                if pass_number > self.model.cursor.pass_number:
+                    self._end_pass()
+                    self.measure.begin()
+                self.model.cursor = self.model.cursor.after(of_pass)
             for report in of_pass:
                 self._done(report)
 

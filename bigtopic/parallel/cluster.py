@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, count, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from bigtopic import buffers
 from bigtopic.errors import BigtopicError, ClusterError, SettingError
@@ -19,13 +19,13 @@ from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
 
 __all__ = [
-    "ATTEMPTS",
     "LOST",
     "as_sent",
     "bounded_map",
     "default_threads",
     "failures_told",
     "memory_limits",
+    "repeated",
     "resolve_client",
     "send",
     "step_aside",
@@ -34,11 +34,12 @@ __all__ = [
     "threads_of",
 ]
 
-ATTEMPTS = 3
+PAUSES = 0.0, 0.5, 2.0, 8.0  # seconds before each further attempt: many workers may die within moments
 GIVE_UP_SECONDS = 60
 HELD_SECONDS = 1.0
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 _clients: dict[str, Any] = {}
+Result = TypeVar("Result")
 
 
 def default_threads() -> int:
@@ -148,6 +149,20 @@ def failures_told(client: Any) -> Iterator[None]:
         raise
 
 
+def repeated(
+    work: Callable[[], Result],
+    failures: tuple[type[BaseException], ...],
+    before_again: Callable[[], None] = lambda: None,
+) -> Result:
+    """The result of `work`. After one of these failures it is done again, `len(PAUSES)` times at most."""
+    for seconds in PAUSES:
+        with suppress(*failures):
+            return work()
+        time.sleep(seconds)
+        before_again()
+    return work()
+
+
 def bounded_map(
     function: Callable[..., Any],
     items: Iterable[Any],
@@ -222,10 +237,7 @@ class _ClientMap:
 
     def _give_up(self, futures: list[Any]) -> None:
         """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
-        from dask.distributed import wait
-
-        with suppress(TimeoutError), self._client.as_current():
-            wait(futures, timeout=GIVE_UP_SECONDS)
+        workers.wait_for(futures, GIVE_UP_SECONDS)
         for future in futures:
             future.cancel()
 
@@ -239,16 +251,12 @@ class _ClientMap:
         return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
 
     def _oldest(self) -> Any:
-        for attempt in range(ATTEMPTS):
-            try:
-                result = workers.result_of(self._client, self._waiting[0][1])
-                self._waiting.popleft()
-                return result
-            except LOST:
-                if attempt == ATTEMPTS - 1:
-                    raise
-                self._begin_again()
-        raise AssertionError
+        result = repeated(self._result, (LOST,), self._begin_again)
+        self._waiting.popleft()
+        return result
+
+    def _result(self) -> Any:
+        return workers.result_of(self._client, self._waiting[0][1])
 
     def _begin_again(self) -> None:
         self._sent = self._send()

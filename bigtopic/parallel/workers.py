@@ -21,6 +21,7 @@ __all__ = [
     "no_workers",
     "result_of",
     "results_of",
+    "wait_for",
 ]
 
 NO_WORKERS_SECONDS = 30
@@ -81,13 +82,21 @@ def result_of(client: Any, future: Any) -> Any:
             seconds = None
 
 
+def wait_for(futures: Sequence[Any], seconds: float) -> None:
+    """Wait until all are done or failed, or so long. By looking, because `distributed.wait` needs a current client, and
+    making one current changes Dask's settings for all threads."""
+    end = time.monotonic() + seconds
+    while any(future.status == "pending" for future in futures) and time.monotonic() < end:
+        time.sleep(DONE_SECONDS)
+
+
 def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
     """The results of tasks that wait for each other, each on one of these workers.
 
     Raises
     ------
     ClusterError
-        When a worker is gone: the others may wait for it.
+        When a worker is gone, since the others may wait for it; or when all are paused, and may not have begun.
     """
     _wait_for(client, futures, workers)
     gathering = client.sync(_begun, client, futures)
@@ -101,13 +110,15 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
 
 def _wait_for(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
     """Wait until all are done, or one failed. First, because a `gather` that is given up while they are at work leaves
-    waits of its own behind, which fail aloud. By looking, because `distributed.wait` needs a current client, and making
-    one current changes Dask's settings for all threads."""
-    looks = time.monotonic() + GONE_SECONDS
+    waits of its own behind, which fail aloud. By looking, as `wait_for` does."""
+    begun = time.monotonic()
+    looks = begun + GONE_SECONDS
     while not _are_over({future.status for future in futures}):
         time.sleep(DONE_SECONDS)
         if time.monotonic() > looks:
             _refuse_missing(client, workers)
+            if time.monotonic() > begun + LOOK_SECONDS and (lack := _lack(client)):
+                raise ClusterError(f"the Dask scheduler has {lack[0]}")
             looks = time.monotonic() + GONE_SECONDS
 
 

@@ -39,9 +39,10 @@ REPLICA_UPDATES = 8  # of each replica, where a run has replicas and does not sa
 FIRST = 20  # rounds at the beginning of a run that are never divided
 MISSED_SHARE = 16  # a replica misses at most one in so many of the rounds before an exchange
 ENTRIES_PER_WORD = 256  # words of documents before replicas begin, for each word of the vocabulary
-# Of each of `REPLICAS` in an exchange: updates, and entries for each word of the vocabulary, at least, so that it is
-# worth its time; and those that are enough, whichever are more
+# A run has `REPLICAS` by default only if each makes at least so many updates in an exchange, of documents with at least
+# so many entries for each word of the vocabulary: shorter exchanges cost more than they gain
 LEAST_UPDATES, LEAST_ENTRIES_PER_WORD = 32, 6
+# More than the larger one of these gains nothing
 ENOUGH_UPDATES, ENOUGH_ENTRIES_PER_WORD = 64, 32
 
 Item = TypeVar("Item")
@@ -62,9 +63,14 @@ def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) ->
 
     Parameters
     ----------
-    n_words : of the vocabulary
-    minibatch_entries : of a round
-    n_rounds : of a pass
+    n_words : words of the vocabulary
+    minibatch_entries : entries (words of a document) of a minibatch, on average
+    n_rounds : minibatches of a pass
+
+    Returns
+    -------
+    replicas : 1 where an exchange would not be worth its time
+    updates : the most of each replica in an exchange
     """
     n_updates = largest_exchange(n_rounds, REPLICAS) // REPLICAS
     words = n_words / max(1.0, minibatch_entries)
@@ -80,8 +86,7 @@ def undivided_rounds(
 
     Parameters
     ----------
-    n_words : of the vocabulary
-    minibatch_entries : of a round
+    n_words, minibatch_entries : as for `replicas_of_corpus`
     n_rounds : of a pass, at whose end an exchange ends
     replicas, updates : copies of the params, and the most rounds of each in an exchange
     """

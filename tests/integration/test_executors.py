@@ -20,7 +20,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
 from bigtopic.estimators.lda import LDA
-from bigtopic.learning import executors
+from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import choice, graphs, sending, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers, replica_graph
 from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
@@ -192,6 +192,7 @@ def test_a_result_of_an_earlier_round_is_not_taken_for_that_of_a_later_one(in_pa
 def test_a_cluster_that_returns_results_of_earlier_rounds_repeatedly_is_an_error(in_parts, monkeypatch):
     node = graphs._node
     monkeypatch.setattr(graphs, "_node", lambda *inputs: node(*inputs[:4]))
+    monkeypatch.setattr(cluster, "PAUSES", (0.0, 0.0))
     with pytest.raises(ClusterError, match="earlier round"):
         learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
 
@@ -453,6 +454,26 @@ def test_an_interrupted_run_on_workers_stands_where_it_says(mode, in_parts, one_
         callbacks=[interrupt],
     )
     assert 3 <= model.cursor.step < 20
+    assert bits(model) == bits_after(model.cursor.step, in_parts)
+
+
+@pytest.mark.distributed
+def test_a_second_interrupt_comes_when_topics_and_cursor_have_moved(in_parts, one_worker, monkeypatch):
+    """It is raised while the driver reads the topics that a worker returns, over its own."""
+    read, n_read = sharing.read_arrays, itertools.count(1)
+
+    def interrupted(*inputs):
+        found = read(*inputs)
+        for _ in range(2 * (next(n_read) == 2)):
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(sharing, "read_arrays", interrupted)
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.05)
+    model = new_model(table.get("online-cvb0"), 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, in_parts, Limits(10_000), client=one_worker, batch_size=70, slice_size=9)
+    assert next(n_read) == 3 and 0 < model.cursor.step < 50_000
     assert bits(model) == bits_after(model.cursor.step, in_parts)
 
 

@@ -32,9 +32,10 @@ from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.executors.until_end import UntilEnd, may_wait
 from bigtopic.learning.executors.whole import WholeExecutor
-from bigtopic.learning.new_run import make_run
+from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
+from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
 from bigtopic.state.axes import axes_of
 from bigtopic.state.documents.document_state import DocumentState
@@ -198,6 +199,16 @@ def test_going_on_with_other_slices(sizes, step, new, documents):
     learn(model, documents, 2, **sizes)
     check(model, documents)
     check(learn(model, documents, 1, slice_size=17), documents)
+
+
+def test_a_pass_that_is_cut_short_is_not_in_the_plan_of_the_run_that_goes_on(new, documents):
+    """Exchanges of replicas follow from the number of updates before them."""
+    model = cut(new(), documents, 1, n_passes=2)
+    sizes = {"batch_size": 35, "slice_size": None, "order": "shuffled", "max_iter": 9, "replicas": 2}
+    run = with_document_state(make_run(model, documents, **sizes), model, documents)
+    assert model.cursor == Cursor(1, 0, 1) and run.settings.n_steps == 1 + 9 * 6
+    assert run.plan.undivided_rounds == 46  # three rounds of pass 8 are before that
+    assert [[len(segment) for segment in run.plan.segments(n)] for n in (8, 9)] == [[1, 1, 1, 3], [6]]
 
 
 def test_no_time_is_no_harm(new, documents):

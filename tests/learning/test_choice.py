@@ -81,8 +81,8 @@ def test_threads_that_share_the_slices_of_a_minibatch_are_busy(run, corpus, monk
 @pytest.mark.parametrize(
     ("n_threads", "n_passes", "cost", "said"),
     [
-        (2, 1000, 1.0, r"choose that, or a larger batch_size"),
-        (2, 1000, 500.0, r"choose that, or replica_updates=\d+, or"),
+        (2, 1000, 1.0, r"set replicas=1, or a larger batch_size"),
+        (2, 1000, 500.0, r"set replicas=1, or replica_updates=\d+, or"),
         (1, 1000, 1e5, None),
         (2, 20, 1.0, None),
         (2, 1000, 1e5, None),
@@ -117,7 +117,7 @@ def test_a_task_leaves_no_more_passes_of_state_than_the_disk_was_asked_for(state
 
     def chunk(self, params, cursor, max_rounds, max_seconds):
         asked.append(max_rounds)
-        return params, [RoundReport(replace(cursor, round=r, step=cursor.step + r), 1, 1.0) for r in range(3)]
+        return {}, [RoundReport(replace(cursor, round=r, step=cursor.step + r), 1, 1.0) for r in range(3)]
 
     monkeypatch.setattr(WholeExecutor, "_chunk", chunk)
     kernel = replace(run.work.kernel, state=state)

@@ -234,7 +234,10 @@ def test_as_many_threads_work_as_fit(monkeypatch):
     need = {n: estimate_bytes(*asked, n) for n in (1, 2, 4, 8)}
     monkeypatch.setattr(machine_memory, "total_bytes", lambda: need[4])
     monkeypatch.setattr(cluster, "default_threads", lambda: 8)
-    with pytest.warns(BigtopicWarning, match="2 of 8 threads work, since the others would need more memory"):
+    with pytest.warns(
+        BigtopicWarning,
+        match="only 2 of 8 threads are used, because more would need more memory than there is",
+    ):
         assert fitting_threads(*asked, 8) == 2
     made: list[int] = []
     usual = ThreadExecutor.__init__
@@ -244,13 +247,13 @@ def test_as_many_threads_work_as_fit(monkeypatch):
         usual(self, run, n_threads)
 
     monkeypatch.setattr(ThreadExecutor, "__init__", noted)
-    with pytest.warns(BigtopicWarning, match="2 of 8 threads work"):
+    with pytest.warns(BigtopicWarning, match="only 2 of 8 threads are used"):
         fit(batch_size=20, slice_size=10, n_threads=None)
     assert made == [2]
     with pytest.raises(SettingError, match=r"or fewer threads .now 8."):
         fit(batch_size=20, slice_size=10, n_threads=8)
     monkeypatch.setattr(machine_memory, "total_bytes", lambda: need[1])
-    with pytest.warns(BigtopicWarning, match="1 of 8 threads work"), pytest.raises(SettingError):
+    with pytest.warns(BigtopicWarning, match="only 1 of 8 threads are used"), pytest.raises(SettingError):
         fit(batch_size=20, slice_size=10, n_threads=None)
 
 

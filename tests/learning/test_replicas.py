@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import pytest
 import bigtopic as bt
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.errors import BigtopicWarning, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.segments import by_segments
 from bigtopic.learning.executors.threads import ThreadExecutor
@@ -26,7 +26,7 @@ from bigtopic.methods.learned_priors import learning
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import Plan
+from bigtopic.plan.slices import Plan, Round
 from bigtopic.state.new_model import new_model
 
 pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
@@ -62,6 +62,34 @@ def test_what_replicas_change_is_added_and_mass_stays(corpus):
     np.testing.assert_allclose(weights(model.topic_words), expected, rtol=1e-4, atol=1e-4)
     assert model.topic_words.totals().sum() == pytest.approx(corpus.n_tokens, rel=1e-5)
     assert [report.cursor for report in total.reports] == cursors
+
+
+@dataclass(frozen=True)
+class Forgets:
+    """A scheme that ignores `info.largest_step`."""
+
+    decay: float
+    adds_up = True
+
+    def step(self, array, stats, info):
+        array.add(stats, weight=1.0, decay=self.decay)
+
+
+@pytest.mark.parametrize("decay", [0.5, 1e-10])  # the second would be folded into the rows, but for the check
+def test_replicas_that_forget_more_than_there_is_are_refused(decay, corpus):
+    method = replace(table.get("online-cvb0"), delay=0, schemes={"topic_words": Forgets(decay)})
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    sizes = {"batch_size": 5, "replicas": 3, "replica_updates": 2}
+    with pytest.raises(ModelError, match="'topic_words' declares `adds_up`, but decays more than"):
+        train(model, corpus, Limits(1), n_threads=1, **sizes)
+
+
+@pytest.mark.parametrize(("step", "n_steps", "missed"), [(0, 9, 3), (4, 9, 3), (5, 9, 0), (0, None, 0)])
+def test_steps_make_up_for_half_of_what_others_do_in_the_first_half_of_a_run(step, n_steps, missed):
+    """Nowhere in a stream, whose half is unknown."""
+    rounds = [Round(number, (), 5) for number in range(2)]
+    share = Share(rounds, [Cursor(0, number, step + number) for number in range(2)], 8)
+    assert share.missed(n_steps) == missed
 
 
 class InTurn(ThreadExecutor):

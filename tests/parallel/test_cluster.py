@@ -133,6 +133,37 @@ def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(mortal_worker
     assert found + list(results) == list(range(100, 130))
 
 
+@pytest.mark.parametrize("n_losses", [0, 2, 3])
+def test_work_that_is_lost_is_done_again_after_pauses(n_losses, monkeypatch):
+    """Ever longer ones: workers that die within moments of each other, in as many attempts, must not end a run."""
+    monkeypatch.setattr(cluster, "PAUSES", (0.0, 0.1))
+    begun, prepared = [], []
+
+    def work():
+        begun.append(time.monotonic())
+        if len(begun) <= n_losses:
+            raise cluster.LOST
+        return "done"
+
+    def call():
+        return cluster.repeated(work, (cluster.LOST,), lambda: prepared.append(None))
+
+    if n_losses == 3:
+        with pytest.raises(cluster.LOST):
+            call()
+    else:
+        assert call() == "done"
+    assert len(begun) == min(1 + n_losses, 3) and len(prepared) == len(begun) - 1
+    assert n_losses == 0 or begun[2] - begun[1] >= 0.1
+
+
+def test_what_is_no_loss_is_not_done_again():
+    begun = []
+    with pytest.raises(ZeroDivisionError):
+        cluster.repeated(lambda: begun.append(1) or 1 / 0, (cluster.LOST,))
+    assert len(begun) == 1
+
+
 def write_late(item, folder):
     time.sleep(0.3)
     (folder / str(item)).touch()

@@ -132,6 +132,22 @@ def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monke
         gate.set()
 
 
+def test_tasks_for_each_other_that_paused_workers_do_not_begin_are_given_up(closing, monkeypatch):
+    """Workers that are paused are there, but what they hold may be why: it can then be let go."""
+    from distributed.core import Status
+
+    def pause(dask_worker):
+        dask_worker.status = Status.paused
+
+    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.3)
+    there = list(closing.nthreads())
+    closing.run(pause)
+    future = closing.submit(abs, -1, pure=False)
+    with pytest.raises(ClusterError, match="no worker that accepts work"):
+        workers.results_of(closing, [future], there)
+
+
 @pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])
 def test_a_client_that_is_closed_in_the_middle_of_a_fit(long_round_seconds, corpus, closing, monkeypatch):
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)

@@ -13,7 +13,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.exchanges import rounds_before
 
-__all__ = ["are_spread", "choose"]
+__all__ = ["are_spread", "are_whole", "choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
@@ -40,6 +40,12 @@ def are_spread(run: Run) -> bool:
     return _is_divisible(run) and round_seconds(run) > LONG_ROUND_SECONDS
 
 
+def are_whole(run: Run) -> bool:
+    """Whether one worker of a client does the rounds before replicas begin: if there are replicas, and rounds are not
+    worth spreading."""
+    return run.plan.replicas > 1 and not are_spread(run)
+
+
 def _is_divisible(run: Run) -> bool:
     """Whether rounds have several slices: one slice is one task."""
     return run.plan.slice_size < run.plan.batch_size
@@ -57,8 +63,8 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
     fits = rounds_before(plan.replicas * enough, plan.replicas) <= n_rounds
     warn(
         f"replicas={plan.replicas}: the {n_updates} updates between two exchanges take about {seconds * 1000:.0f} ms "
-        f"on one thread, and an exchange takes {EXCHANGE_SECONDS * 1000:.0f} ms or more, so one replica is faster; "
-        f"choose that{f', or replica_updates={enough}' if fits else ''}, or a larger batch_size"
+        f"on one thread, and an exchange takes {EXCHANGE_SECONDS * 1000:.0f} ms or more, so one replica is faster: set "
+        f"replicas=1{f', or replica_updates={enough}' if fits else ''}, or a larger batch_size"
     )
 
 
@@ -76,6 +82,14 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
             f"over {n} {what}, so they keep {busy} of them busy; choose a larger batch_size (about "
-            f"{int(run.plan.batch_size * n / max(seconds, 1e-9)):,} documents keep all busy), a batch method, or "
-            f"replicas={n} if the corpus has hundreds of minibatches for each",
+            f"{int(run.plan.batch_size * n / max(seconds, 1e-9)):,} documents keep all busy){_or_replicas(run, n)}"
         )
+
+
+def _or_replicas(run: Run, n: int) -> str:
+    """Further advice: a batch method, and replicas where the run can have them."""
+    settings = run.settings
+    adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
+    if run.plan.n_rounds == 1 or settings.prior_schemes or not adds_up:
+        return " or a batch method"
+    return f", a batch method, or replicas={n} if the corpus has hundreds of minibatches for each"

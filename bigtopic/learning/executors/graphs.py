@@ -15,7 +15,7 @@ from typing import Any
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import among_workers, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers
-from bigtopic.learning.executors.choice import are_spread
+from bigtopic.learning.executors.choice import are_whole
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, node_stats, node_stats_alone
 from bigtopic.learning.executors.protocol import (
@@ -95,6 +95,8 @@ class GraphExecutor(Executor):
                 yield moved, reports
                 params, cursor = moved, cursor.after(reports)
                 max_rounds = None if max_rounds is None else max_rounds - len(reports)
+            if self._n_whole(cursor) <= 0:
+                self._whole.let_go()
             if max_seconds is not None:
                 max_seconds -= time.perf_counter() - begun
         yield from by_segments(
@@ -109,10 +111,9 @@ class GraphExecutor(Executor):
 
     def _n_whole(self, cursor: Cursor) -> int:
         """How many of the next rounds are done whole: those before replicas begin, if they are short."""
-        plan = self._run.plan
-        if plan.replicas == 1 or self._whole is None or are_spread(self._run):
+        if self._whole is None or not are_whole(self._run):
             return 0
-        return plan.undivided_rounds - cursor.step
+        return self._run.plan.undivided_rounds - cursor.step
 
     def _do(self, segment: Segment) -> None:
         do_rounds(segment, partial(self._round, segment))
@@ -354,7 +355,7 @@ def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
     worker has whole rounds."""
     mapped = shares_files(client, sharing.places())
     tasks = memory.of_tasks(n_threads, mapped, threads_of(client))
-    return tasks if memory.n_replicas == 1 else max(tasks, whole.worker_bytes(memory, client, n_threads))
+    return max(tasks, whole.worker_bytes(memory, client, n_threads)) if memory.has_whole_rounds else tasks
 
 
 EXECUTOR = ExecutorSpec(

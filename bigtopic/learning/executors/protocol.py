@@ -114,8 +114,8 @@ class MemoryOfRun(Protocol):
     """The memory of a run, in bytes; `bigtopic.learning.memory.footprint.Footprint` estimates it."""
 
     @property
-    def n_replicas(self) -> int:
-        """Of the run; 1 where they do nothing."""
+    def has_whole_rounds(self) -> bool:
+        """Whether one worker does the rounds before replicas begin, see `choice.are_whole`."""
 
     def on_threads(self, n_threads: int, compares: bool = False, whole: bool = False) -> int:
         """Of the whole run, on threads of one process; or, if `whole`, of rounds that no replicas share."""

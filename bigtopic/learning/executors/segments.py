@@ -21,7 +21,7 @@ from bigtopic.plan.slices import Round
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
-__all__ = ["Segment", "by_segments", "do_rounds"]
+__all__ = ["Segment", "before_failure", "by_segments", "do_rounds"]
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,18 @@ def by_segments(
                 do(segment)
         except BaseException as failure:
             if segment.reports:
-                try:
-                    yield params, segment.reports
-                except GeneratorExit:
-                    raise failure from None
+                yield from before_failure(params, segment.reports, failure)
             raise
         yield params, segment.reports
         n_rounds += len(segment.rounds)
+
+
+def before_failure(params: Params, reports: list[RoundReport], failure: BaseException) -> Updates:
+    """What was done before a failure, which the caller then raises; it is raised here if no more is asked for."""
+    try:
+        yield params, reports
+    except GeneratorExit:
+        raise failure from None
 
 
 def _segments(run: Run, params: Params, cursor: Cursor) -> Iterator[Segment]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from bigtopic.errors import ClusterError
@@ -131,28 +132,24 @@ class Sender:
         with cluster.failures_told(self._client):
             if self._client is not None:
                 check_workers(self._client)
-            return self._attempts(work, cluster.ATTEMPTS)
+            return cluster.repeated(partial(self._attempt, work), REPEATED)
 
     def tried(self, work: Callable[[], Result]) -> Result | None:
         """The same of one attempt; None where it must be repeated."""
         with cluster.failures_told(self._client), suppress(*REPEATED):
             check_workers(self._client)
-            return self._attempts(work, 1)
+            return self._attempt(work)
         return None
 
-    def _attempts(self, work: Callable[[], Result], most: int) -> Result:
-        for attempt in range(most):
-            try:
-                return work()
-            except BaseException as error:
-                self._name_again = new_name()
-                if not isinstance(error, REPEATED):
-                    raise
+    def _attempt(self, work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except BaseException as error:
+            self._name_again = new_name()
+            if isinstance(error, REPEATED):
                 self._run_future = None
                 self.shares_files &= not isinstance(error, sharing.OutOfSight)
-                if attempt == most - 1:
-                    raise
-        raise AssertionError
+            raise
 
     def close(self) -> None:
         self._run_future, self._held = None, []

@@ -16,8 +16,10 @@ from bigtopic.learning.executors.protocol import (
     Run,
     Updates,
 )
+from bigtopic.learning.executors.segments import before_failure
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.stopping import uninterrupted
 from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -67,7 +69,16 @@ class WholeExecutor(Executor):
                 seconds = min(seconds, max_seconds - (time.perf_counter() - begun))
                 if seconds <= 0:
                     return
-            params, reports = self._chunk(params, cursor, left, seconds)
+            arrays, reports = self._chunk(params, cursor, left, seconds)
+            moved: Params | None = None
+            try:
+                with uninterrupted():
+                    moved = self._taken(params, arrays)
+            except BaseException as failure:
+                if moved is not None and reports:
+                    yield from before_failure(moved, reports, failure)
+                raise
+            params = moved
             if reports:
                 yield params, reports
             left -= len(reports)
@@ -75,21 +86,22 @@ class WholeExecutor(Executor):
 
     def _chunk(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
-    ) -> tuple[Params, list[RoundReport]]:
-        """Some rounds on one worker. Work lost with a worker is sent again; the driver's params stay unchanged."""
+    ) -> tuple[Any, list[RoundReport]]:
+        """The arrays that some rounds on one worker return, and their reports. Work lost with a worker is sent again;
+        the driver's params stay unchanged."""
 
-        def attempt() -> tuple[Params, list[RoundReport]]:
+        def attempt() -> tuple[Any, list[RoundReport]]:
             try:
                 return self._attempt(params, cursor, max_rounds, max_seconds)
             except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight):
-                self._drop_shared()
+                self.let_go()
                 raise
 
         return self._sender.repeated(attempt)
 
     def _attempt(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
-    ) -> tuple[Params, list[RoundReport]]:
+    ) -> tuple[Any, list[RoundReport]]:
         shared, able = self._share(params), self._sender.able()
         shares_files = self._sender.shares_files
         # On one machine the other workers wait for the one that has the rounds, so it has their threads too
@@ -109,22 +121,27 @@ class WholeExecutor(Executor):
             workers=able,
             allow_other_workers=able is not None,
         )
-        arrays, reports = workers.result_of(self._client, future)
+        returned: tuple[Any, list[RoundReport]] = workers.result_of(self._client, future)
+        return returned
+
+    def _taken(self, params: Params, arrays: Any) -> Params:
+        """The params that a worker returned, in the memory of those that it was given if they are in files."""
         if not isinstance(arrays, sharing.MappedArrays):
-            self._drop_shared()
-            return Params(arrays), reports
+            self.let_go()
+            return Params(arrays)
         params = Params(sharing.read_arrays(arrays, params.arrays))
         self._shared = params, arrays
-        return params, reports
+        return params
 
     def _share(self, params: Params) -> Any:
         """As `Sender.share`; these may be the params that a worker returned, and still be there."""
         if self._shared is None or self._shared[0] is not params:
-            self._drop_shared()
+            self.let_go()
             self._shared = params, self._sender.share(params.arrays)
         return self._shared[1]
 
-    def _drop_shared(self) -> None:
+    def let_go(self) -> None:
+        """Remove the files of the params."""
         if self._shared is not None and isinstance(self._shared[1], sharing.MappedArrays):
             self._shared[1].remove()
         self._shared = None
@@ -135,7 +152,7 @@ class WholeExecutor(Executor):
 
     def close(self) -> None:
         self._sender.close()
-        self._drop_shared()
+        self.let_go()
 
 
 def _run_rounds(

@@ -46,8 +46,8 @@ def fitting_threads(
         fitting //= 2
     if fitting < n_threads:
         warn(
-            f"{fitting} of {n_threads} threads work, since the others would need more memory than the machine has: "
-            f"about {footprint.on_threads(n_threads, compares) / 1e9:.2f} GB; for more of them, choose {_others(run)}"
+            f"only {fitting} of {n_threads} threads are used, because more would need more memory than there is: about "
+            f"{footprint.on_threads(n_threads, compares) / 1e9:.2f} GB; for more of them, choose {_others(run)}"
             "fewer topics, or a smaller batch_size"
         )
     return fitting

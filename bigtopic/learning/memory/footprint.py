@@ -49,6 +49,7 @@ from functools import cache
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning.executors.among_workers import makes_rounds
+from bigtopic.learning.executors.choice import are_whole
 from bigtopic.learning.executors.documents import keeps_all
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
@@ -76,9 +77,9 @@ class Footprint:
         self._sizes = Sizes(run, params, axes)
 
     @property
-    def n_replicas(self) -> int:
-        """Of the run; 1 where they do nothing."""
-        return self._run.plan.replicas if self._shares() else 1
+    def has_whole_rounds(self) -> bool:
+        """Whether one worker does the rounds before replicas begin."""
+        return are_whole(self._run)
 
     def on_threads(self, n_threads: int, compares: bool = False, whole: bool = False) -> int:
         """Bytes of the whole run on threads of one process; `whole` are rounds that one worker does, which no replicas

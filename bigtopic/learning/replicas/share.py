@@ -21,7 +21,8 @@ from bigtopic.learning.rounds import moved_arrays, round_stats, step
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.contract.scheme_steps import decays_too_much
+from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
 from bigtopic.types import AxisStats, Block, Stats
@@ -46,8 +47,9 @@ class Share:
 
     def missed(self, n_steps: int | None) -> int:
         """Updates that each of these misses, and has to make up for, in a run of so many: half of those of the other
-        replicas would be before it, on average. None in the second half, where larger steps would leave noise."""
-        late = n_steps is not None and 2 * self.cursors[0].step >= n_steps
+        replicas would be before it, on average. None in the second half, where larger steps would leave noise, nor
+        where the length of the run is unknown."""
+        late = n_steps is None or 2 * self.cursors[0].step >= n_steps
         return 0 if late else (self.n_updates - len(self.rounds)) // 2
 
 
@@ -117,7 +119,11 @@ class _Replica:
 
     def _update(self, rnd: Round, cursor: Cursor) -> RoundReport:
         stats = round_stats(self._params, rnd, cursor, self._settings, self._map_reduce)
-        return step(self._params, cursor, stats, self._settings, missed=self._missed)
+        report = step(self._params, cursor, stats, self._settings, missed=self._missed)
+        for name, array in self._params.arrays.items():
+            if array.scale.min() < SMALLEST_SCALE:  # folded, it would no longer say what is forgotten
+                raise decays_too_much(name)
+        return report
 
     def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         tree = Tree(len(rnd.slices))
@@ -141,8 +147,9 @@ class _Replica:
 
 
 def _copied(array: LazyArray, ids: np.ndarray) -> LazyArray:
-    """These rows as an array of their own, of scale 1, whose totals are those of the whole axis."""
+    """These rows as an array of their own, of scale 1, which is not folded; its totals are those of the whole axis."""
     raw = buffers.empty((len(ids), array.n_columns), array.dtype)
     _kernels.scaled_rows(frozen(array.raw, array.dtype), ids, array.scale.astype(array.dtype), raw)
     prior = array.prior if len(array.prior) == 1 else array.prior[ids]
-    return replace(array, raw=raw, prior=prior, scale=np.ones(array.n_columns), sums=array.sums.copy())
+    scale, sums = np.ones(array.n_columns), array.sums.copy()
+    return replace(array, raw=raw, prior=prior, scale=scale, sums=sums, keeps_scale=True)

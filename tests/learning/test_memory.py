@@ -253,7 +253,7 @@ def test_as_many_threads_work_as_fit(monkeypatch):
     with pytest.raises(SettingError, match=r"or fewer threads .now 8."):
         fit(batch_size=20, slice_size=10, n_threads=8)
     monkeypatch.setattr(machine_memory, "total_bytes", lambda: need[1])
-    with pytest.warns(BigtopicWarning, match="only 1 of 8 threads are used"), pytest.raises(SettingError):
+    with pytest.warns(BigtopicWarning, match="only 1 of 8 threads is used"), pytest.raises(SettingError):
         fit(batch_size=20, slice_size=10, n_threads=None)
 
 

@@ -45,9 +45,10 @@ def fitting_threads(
     while fitting > 1 and not _fits(footprint, fitting, compares):
         fitting //= 2
     if fitting < n_threads:
+        are = "is" if fitting == 1 else "are"
         warn(
-            f"only {fitting} of {n_threads} threads are used, because more would need more memory than there is: about "
-            f"{footprint.on_threads(n_threads, compares) / 1e9:.2f} GB; for more of them, choose {_others(run)}"
+            f"only {fitting} of {n_threads} threads {are} used, because more would need more memory than there is: "
+            f"about {footprint.on_threads(n_threads, compares) / 1e9:.2f} GB; for more of them, choose {_others(run)}"
             "fewer topics, or a smaller batch_size"
         )
     return fitting

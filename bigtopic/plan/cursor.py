@@ -35,6 +35,10 @@ class Cursor:
         """Rounds that are left of a pass of `n_rounds`."""
         return n_rounds - self.round - len(self.ahead)
 
+    def later(self, n: int) -> Cursor:
+        """The position `n` rounds later in the pass, if none of them is ahead."""
+        return Cursor(self.pass_number, self.round + n, self.step + n)
+
     def after(self, reports: Iterable[RoundReport]) -> Cursor:
         """The position after these rounds, all that were done since; a complete pass stays at its end."""
         cursor = self

@@ -204,6 +204,11 @@ class Plan:
             return range(number, number)
         return exchange_rounds(exchange, *self._exchanges(pass_number))
 
+    def exchange_at(self, pass_number: int, number: int) -> tuple[int, int]:
+        """Rounds of the exchange that begins with a round, and replicas that share them; 0 if none does."""
+        n_rounds = len(self.exchanged(pass_number, number))
+        return (n_rounds, min(n_rounds, self.replicas)) if n_rounds > 1 else (0, 0)
+
     def groups(self, pass_number: int, segment: Sequence[Round]) -> Groups:
         """Which updates of a segment its rounds miss; none where they are for replicas."""
         first, n_rounds = segment[0].number, len(segment)

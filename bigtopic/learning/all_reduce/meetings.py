@@ -17,7 +17,6 @@ from bigtopic.learning.replicas.documents import ShareDocuments
 from bigtopic.learning.replicas.share import Share, changes_of, share_documents
 from bigtopic.learning.rounds import iteration_of, moved_arrays, step
 from bigtopic.plan import exchanges
-from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
@@ -50,11 +49,9 @@ class Exchange(Meeting):
         ]
 
     def ahead(self, run: Run, number: int) -> tuple[Hashable, list[ShareDocuments]]:
-        first = Cursor(
-            self.first.pass_number, self.first.round + self.n_rounds, self.first.step + self.n_rounds
-        )
-        n_rounds = len(run.plan.exchanged(first.pass_number, first.round))
-        if n_rounds < 2 or min(n_rounds, run.plan.replicas) != self.bounds[-1]:
+        first = self.first.later(self.n_rounds)
+        n_rounds, n_replicas = run.plan.exchange_at(first.pass_number, first.round)
+        if n_replicas != self.bounds[-1]:
             return None, []
         following = replace(self, version=after(self.version, self.n_updates), first=first, n_rounds=n_rounds)
         return (following, number), following._documents(run, following._shares(run, number))
@@ -72,12 +69,9 @@ class Exchange(Meeting):
         start, stop = mine[0][0], mine[-1][-1] + 1
         rounds = list(islice(run.plan.rounds(self.first.pass_number, self.first.round + start), stop - start))
         return [
-            Share([rounds[i - start] for i in own], [self._cursor(i) for i in own], self.n_rounds)
+            Share([rounds[i - start] for i in own], [self.first.later(i) for i in own], self.n_rounds)
             for own in mine
         ]
-
-    def _cursor(self, i: int) -> Cursor:
-        return Cursor(self.first.pass_number, self.first.round + i, self.first.step + i)
 
     def plus(self, a: Changes, b: Changes) -> Changes:
         return joined(a, b)

@@ -158,11 +158,9 @@ class AmongWorkers:
 
     def _begin_next(self, segment: Segment) -> _Begun | None:
         """Begin the exchange after this one, if it is of the same pass."""
-        last = segment.cursors[-1]
-        start = Cursor(last.pass_number, last.round + 1, last.step + 1)
-        rounds = next(self._run.plan.segments(start.pass_number, start.round), [])
-        shares = self._run.plan.shares(start.pass_number, rounds) if rounds else []
-        return self._begin(self._copies.version, start, len(rounds), len(shares)) if shares else None
+        first = segment.cursors[-1].later(1)
+        n_rounds, n_replicas = self._run.plan.exchange_at(first.pass_number, first.round)
+        return self._begin(self._copies.version, first, n_rounds, n_replicas) if n_replicas else None
 
     def _begin(self, version: Version, first: Cursor, n_rounds: int, n_replicas: int) -> _Begun:
         threads = self._threads()

@@ -15,7 +15,7 @@ import numpy as np
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.learning.executors.graph_tasks import divided
+from bigtopic.learning.executors.graph_tasks import node_tasks
 from bigtopic.learning.executors.graphs import round_graph
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.keys import task_key
@@ -36,7 +36,9 @@ def graph() -> dict[str, set[str]]:
     plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
     slices = next(plan.rounds(0)).slices
     run, params = delayed("run", name="run"), delayed("params", name="params")
-    tasks = dict(round_graph(run, divided(slices, N_TASKS), params, Iteration(0), "round").__dask_graph__())
+    tasks = dict(
+        round_graph(run, node_tasks(slices, N_TASKS), params, Iteration(0), "round").__dask_graph__()
+    )
     return {str(key): set(map(str, task.dependencies)) for key, task in tasks.items()}
 
 

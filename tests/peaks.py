@@ -26,7 +26,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.learning.executors.graph_tasks import Sealed
+from bigtopic.learning.executors.graph_tasks import Opaque
 from bigtopic.learning.executors.graphs import _node
 from bigtopic.learning.memory.estimate import estimate_bytes, estimate_task_bytes
 from bigtopic.learning.new_run import make_run
@@ -120,7 +120,7 @@ def measure(
         if task:
             base = now
             slices = next(run.plan.rounds(0)).slices[:TASK_SLICES]
-            _node(run, Sealed(slices), model.params.arrays, iteration_of(Cursor(), 1, run.settings))
+            _node(run, Opaque(slices), model.params.arrays, iteration_of(Cursor(), 1, run.settings))
         else:
             _train(model, documents, n_threads, settings, tol)
         return {"measured": status("VmHWM") - base, "estimated": estimated}

@@ -1,7 +1,7 @@
 """What tasks on the workers of a Dask client hand to each other, without the scheduler.
 
 A task offers pieces in its worker's mailbox. Tasks on other workers ask that worker for them, and wait until they are
-there. Pieces belong to a numbered meeting of a group, which all these tasks attend at the same time. No task waits
+there. Pieces belong to a numbered collective of a group, in which all these tasks take part at the same time. No task waits
 forever for one who does not come: its worker may be gone, have other work on all its threads, or have given up.
 """
 
@@ -18,23 +18,23 @@ from typing import Any
 from bigtopic.errors import ClusterError
 from bigtopic.parallel.cluster import as_sent, this_worker
 
-__all__ = ["ARRIVAL_SECONDS", "Absent", "Mailbox", "dissolve", "mailbox"]
+__all__ = ["ARRIVAL_SECONDS", "Absent", "Mailbox", "abort", "mailbox"]
 
 ARRIVAL_SECONDS = 20.0  # that a worker has for its other tasks, once one that has come asks for it
 TELLING_SECONDS = 2.0  # that the driver waits for workers which it tells that all is over
 KEPT_GROUPS = 100  # whose end a worker remembers
 _HANDLER = "bigtopic_piece"
 
-MeetingName = tuple[str, int]
-Key = tuple[MeetingName, Hashable]  # of a piece
+CollectiveName = tuple[str, int]
+Key = tuple[CollectiveName, Hashable]  # of a piece
 
 
 class Absent(ClusterError):
-    """A worker does not attend a meeting, or has left it."""
+    """A worker takes no part in a collective, or has left it."""
 
 
 class Mailbox:
-    """The mailbox of a worker; its methods are for tasks, except `give` and `dissolve`."""
+    """The mailbox of a worker; its methods are for tasks, except `give` and `abort`."""
 
     def __init__(self, worker: Any) -> None:
         self._worker = worker
@@ -43,35 +43,35 @@ class Mailbox:
         self._pieces: dict[Key, tuple[Any, int]] = {}
         self._offered: dict[Key, asyncio.Event] = {}  # those that others wait for
         self._asking: dict[str, set[asyncio.Task[Any]]] = {}  # by group
-        self._attended: dict[str, int] = {}  # the latest meeting of a group
-        self._dissolved: OrderedDict[str, None] = OrderedDict()
-        self._attending = asyncio.Event()
+        self._joined: dict[str, int] = {}  # the latest collective of a group
+        self._aborted: OrderedDict[str, None] = OrderedDict()
+        self._joining = asyncio.Event()
 
     @property
     def address(self) -> str:
         """Of the worker."""
         return str(self._worker.address)
 
-    def attend(self, meeting: MeetingName) -> None:
-        """Those who ask for pieces of this meeting wait from now on."""
-        self._on_loop(self._attend, meeting)
+    def join(self, collective: CollectiveName) -> None:
+        """Those who ask for pieces of this collective wait from now on."""
+        self._on_loop(self._join, collective)
 
-    def offer(self, meeting: MeetingName, pieces: Mapping[Hashable, Any], times: int = 1) -> None:
+    def offer(self, collective: CollectiveName, pieces: Mapping[Hashable, Any], times: int = 1) -> None:
         """Each of these pieces will be asked for so many times, and is then forgotten."""
         if times:
-            self._on_loop(self._offer, meeting, pieces, times)
+            self._on_loop(self._offer, collective, pieces, times)
 
     def leave(self, group: str) -> None:
-        """End the meetings of a group, on this worker."""
-        self._on_loop(self.dissolve, group)
+        """End the collectives of a group, on this worker."""
+        self._on_loop(self.abort, group)
 
     def has_ended(self, group: str) -> bool:
-        """Whether the meetings of a group have ended, on this worker."""
-        return group in self._dissolved
+        """Whether the collectives of a group have ended, on this worker."""
+        return group in self._aborted
 
     def collect(
         self,
-        meeting: MeetingName,
+        collective: CollectiveName,
         wanted: Sequence[tuple[str, Hashable]],
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[int, Any]]:
@@ -92,17 +92,19 @@ class Mailbox:
             From the iterator, when a worker is not there, or has left.
         """
         asked: SimpleQueue[tuple[int, asyncio.Task[Any]]] = SimpleQueue()
-        self._on_loop(self._collect, meeting, wanted, asked)
+        self._on_loop(self._collect, collective, wanted, asked)
         come = (_next(asked, meanwhile) for _ in wanted)
         return ((i, _piece(asking, wanted[i][0])) for i, asking in come)
 
-    def _collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]], asked: Any) -> None:
-        asking = [self._loop.create_task(self._ask(meeting, *one)) for one in wanted]
+    def _collect(
+        self, collective: CollectiveName, wanted: Sequence[tuple[str, Hashable]], asked: Any
+    ) -> None:
+        asking = [self._loop.create_task(self._ask(collective, *one)) for one in wanted]
         for i, one in enumerate(asking):
-            one.add_done_callback(partial(self._asked, meeting[0], asked, i))
-        self._asking.setdefault(meeting[0], set()).update(asking)
-        if meeting[0] in self._dissolved:
-            self._stop_asking(meeting[0])
+            one.add_done_callback(partial(self._asked, collective[0], asked, i))
+        self._asking.setdefault(collective[0], set()).update(asking)
+        if collective[0] in self._aborted:
+            self._stop_asking(collective[0])
 
     def _asked(self, group: str, asked: Any, i: int, asking: asyncio.Task[Any]) -> None:
         self._asking.get(group, set()).discard(asking)
@@ -114,26 +116,26 @@ class Mailbox:
         for asking in self._asking.pop(group, ()):
             asking.cancel()
 
-    async def _ask(self, meeting: MeetingName, address: str, name: Hashable) -> Any:
+    async def _ask(self, collective: CollectiveName, address: str, name: Hashable) -> Any:
         try:
-            answer = await getattr(self._worker.rpc(address), _HANDLER)(meeting=meeting, name=name)
+            answer = await getattr(self._worker.rpc(address), _HANDLER)(collective=collective, name=name)
         except OSError as error:
             raise Absent(f"worker {address} does not answer") from error
         if not isinstance(answer, dict) or "piece" not in answer:
-            raise Absent(f"worker {address} does not attend")
+            raise Absent(f"worker {address} does not take part")
         return answer["piece"]
 
-    async def give(self, meeting: Sequence[Any], name: Hashable) -> dict[str, Any]:
-        """The answer to another worker that asks for a piece: without one where this worker does not attend."""
-        group, number = meeting
+    async def give(self, collective: Sequence[Any], name: Hashable) -> dict[str, Any]:
+        """The answer to another worker that asks for a piece: without one where this worker does not take part."""
+        group, number = collective
         with suppress(TimeoutError):
             async with asyncio.timeout(ARRIVAL_SECONDS):
                 while not self._has_come(group, number):
-                    await self._attending.wait()
+                    await self._joining.wait()
         if not self._has_come(group, number):
             return {}
         key = (group, number), tuple(name) if isinstance(name, list) else name
-        if key not in self._pieces and group not in self._dissolved:
+        if key not in self._pieces and group not in self._aborted:
             await self._offered.setdefault(key, asyncio.Event()).wait()
         if key not in self._pieces:
             return {}
@@ -143,27 +145,27 @@ class Mailbox:
         return {"piece": as_sent(piece)}
 
     def _has_come(self, group: str, number: int) -> bool:
-        return self._attended.get(group, -1) >= number or group in self._dissolved
+        return self._joined.get(group, -1) >= number or group in self._aborted
 
-    def _attend(self, meeting: MeetingName) -> None:
-        group, number = meeting
-        self._attended[group] = max(number, self._attended.get(group, number))
+    def _join(self, collective: CollectiveName) -> None:
+        group, number = collective
+        self._joined[group] = max(number, self._joined.get(group, number))
         self._wake()
 
-    def _offer(self, meeting: MeetingName, pieces: Mapping[Hashable, Any], times: int) -> None:
-        if meeting[0] in self._dissolved:
+    def _offer(self, collective: CollectiveName, pieces: Mapping[Hashable, Any], times: int) -> None:
+        if collective[0] in self._aborted:
             return
         for name, piece in pieces.items():
-            self._pieces[meeting, name] = piece, times
-            if (event := self._offered.pop((meeting, name), None)) is not None:
+            self._pieces[collective, name] = piece, times
+            if (event := self._offered.pop((collective, name), None)) is not None:
                 event.set()
 
-    def dissolve(self, group: str) -> None:
+    def abort(self, group: str) -> None:
         """Give nothing to this group any more, and expect nothing; on the worker's loop."""
-        self._dissolved[group] = None
-        if len(self._dissolved) > KEPT_GROUPS:
-            self._dissolved.popitem(last=False)
-        self._attended.pop(group, None)
+        self._aborted[group] = None
+        if len(self._aborted) > KEPT_GROUPS:
+            self._aborted.popitem(last=False)
+        self._joined.pop(group, None)
         self._pieces = {key: piece for key, piece in self._pieces.items() if key[0][0] != group}
         for key in [key for key in self._offered if key[0][0] == group]:
             self._offered.pop(key).set()
@@ -171,8 +173,8 @@ class Mailbox:
         self._wake()
 
     def _wake(self) -> None:
-        self._attending.set()
-        self._attending = asyncio.Event()
+        self._joining.set()
+        self._joining = asyncio.Event()
 
     def _on_loop(self, function: Any, *arguments: Any) -> None:
         self._loop.call_soon_threadsafe(function, *arguments)
@@ -202,16 +204,16 @@ def mailbox(worker: Any = None) -> Mailbox:
     return found
 
 
-def dissolve(client: Any, group: str) -> None:
-    """End the meetings of a group on all workers; those that are stopped, or gone, are left out."""
-    client.sync(_dissolve, client, group)
+def abort(client: Any, group: str) -> None:
+    """End the collectives of a group on all workers; those that are stopped, or gone, are left out."""
+    client.sync(_abort, client, group)
 
 
-async def _dissolve(client: Any, group: str) -> None:
+async def _abort(client: Any, group: str) -> None:
     with suppress(OSError, TimeoutError):
-        telling = client.run(_dissolve_here, group, on_error="ignore")
+        telling = client.run(_abort_here, group, on_error="ignore")
         await asyncio.wait_for(telling, TELLING_SECONDS)
 
 
-async def _dissolve_here(group: str, dask_worker: Any = None) -> None:
-    mailbox(dask_worker).dissolve(group)
+async def _abort_here(group: str, dask_worker: Any = None) -> None:
+    mailbox(dask_worker).abort(group)

@@ -25,7 +25,7 @@ from distributed import Worker
 from pairs import Gaps
 
 from bigtopic.learning import reduce
-from bigtopic.learning.all_reduce import copies, direct, meetings
+from bigtopic.learning.all_reduce import collectives, copies, direct
 from bigtopic.learning.executors import graphs
 from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
@@ -118,7 +118,7 @@ class _Copy(copies.Copy):
 _costs: Costs
 # When a card will have sent, or got, what it has to
 _free: defaultdict[tuple[str, str], float] = defaultdict(float)
-_sent: Counter[Any] = Counter()  # bytes, by meeting
+_sent: Counter[Any] = Counter()  # bytes, by collective
 _gaps = Gaps()
 _done: Counter[int] = Counter()  # documents, by thread
 
@@ -137,7 +137,7 @@ def most_done() -> float:
 
 
 def most_sent() -> int:
-    """Bytes that the workers have sent to each other in the meeting with most, since costs changed."""
+    """Bytes that the workers have sent to each other in the collective with most, since costs changed."""
     return max(_sent.values(), default=0)
 
 
@@ -149,11 +149,11 @@ def longest_gap() -> float:
 def replace_tasks() -> None:
     """In this process, tasks find these functions by the names of those that compute."""
     graphs._node = _node
-    reduce.add = meetings.add = meetings.joined = _joined
-    meetings.share_documents, meetings.changes_of = _Documents, _changes
-    meetings.node_stats_alone = _node_stats
+    reduce.add = collectives.add = collectives.joined = _joined
+    collectives.share_documents, collectives.changes_of = _Documents, _changes
+    collectives.node_stats_alone = _node_stats
     direct.parts, direct.whole, direct.begin_move = _parts, _whole, _begin_move
-    meetings.Exchange.move = meetings.LongRound.move = _move
+    collectives.Exchange.move = collectives.LongRound.move = _move
     copies.hold = _hold
     mailbox.Mailbox._ask = _ask
 
@@ -238,19 +238,19 @@ def _begin_move(version: copies.Version, names: Any) -> Any:
     return SimpleNamespace(arrays={})
 
 
-def _move(meeting: Any, run: Any, params: Any, total: Any) -> None:
+def _move(collective: Any, run: Any, params: Any, total: Any) -> None:
     _costs.sleep(_costs.params * _costs.move)
 
 
 _ask_at_once = mailbox.Mailbox._ask
 
 
-async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> Any:
+async def _ask(box: mailbox.Mailbox, collective: Any, address: str, name: Any) -> Any:
     """A piece, which is nodes or sums, takes time to travel."""
-    piece = await _ask_at_once(box, meeting, address, name)
+    piece = await _ask_at_once(box, collective, address, name)
     n_bytes = sum(one.n_bytes if isinstance(one, Sized) else one[1].n_bytes for one in piece)
     n_bytes = int(n_bytes * _costs.dense)
-    _sent[meeting] += n_bytes
+    _sent[collective] += n_bytes
     await _travel(n_bytes, address, box.address)
     return piece
 
@@ -311,7 +311,7 @@ async def serve(scheduler_file: str, n_workers: int) -> None:
         workers = [simulated.NetworkedWorker(host=host, **settings) for host in hosts]
     else:
         graphs._node = simulated.sleeping_node
-        meetings.node_stats_alone = simulated.sleeping_node_stats
+        collectives.node_stats_alone = simulated.sleeping_node_stats
         workers = [Worker(**settings)]
     await asyncio.gather(*workers)
     await asyncio.gather(*(worker.finished() for worker in workers))

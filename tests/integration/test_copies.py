@@ -17,7 +17,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning.all_reduce import copies, direct, meetings
+from bigtopic.learning.all_reduce import collectives, copies, direct
 from bigtopic.learning.executors import among_workers, choice, sending
 from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.copying import Copies
@@ -133,15 +133,15 @@ def test_a_worker_that_joins_in_an_exchange_takes_part_in_a_later_one(corpus, ex
 
 def test_a_part_that_another_worker_does_has_the_exchange_repeated(corpus, expected, travels, monkeypatch):
     """As when an idle worker takes the task."""
-    graph_of, calls = among_workers.meeting_graph, []
+    graph_of, calls = among_workers.collective_graph, []
 
-    def misplaced(run: Any, meeting: Any, name: str) -> Any:
-        calls.append(meeting)
+    def misplaced(run: Any, collective: Any, name: str) -> Any:
+        calls.append(collective)
         if len(calls) == 3:
-            meeting = replace(meeting, workers=("tcp://127.0.0.2:1", *meeting.workers[1:]))
-        return graph_of(run, meeting, name)
+            collective = replace(collective, workers=("tcp://127.0.0.2:1", *collective.workers[1:]))
+        return graph_of(run, collective, name)
 
-    monkeypatch.setattr(among_workers, "meeting_graph", misplaced)
+    monkeypatch.setattr(among_workers, "collective_graph", misplaced)
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "2s")
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client):
         assert learn(corpus, client) == expected
@@ -202,7 +202,7 @@ def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, oth
 
 def wait_for_documents() -> None:
     """On this worker, pieces come when all is prepared that can be, and what tasks take of it is counted."""
-    usual, take = mailboxes._next, meetings.take_ahead
+    usual, take = mailboxes._next, collectives.take_ahead
 
     def later(asked: Any, meanwhile: Callable[[], bool]) -> Any:
         while meanwhile():
@@ -215,13 +215,13 @@ def wait_for_documents() -> None:
         return found
 
     counts: list[list[bool]] = []
-    mailboxes._next, meetings.take_ahead = later, count
-    meetings.undo = usual, take, counts  # type: ignore[attr-defined]
+    mailboxes._next, collectives.take_ahead = later, count
+    collectives.undo = usual, take, counts  # type: ignore[attr-defined]
 
 
 def wait_for_nothing() -> list[list[bool]]:
-    mailboxes._next, meetings.take_ahead, counts = meetings.undo  # type: ignore[attr-defined]
-    del meetings.undo
+    mailboxes._next, collectives.take_ahead, counts = collectives.undo  # type: ignore[attr-defined]
+    del collectives.undo
     return counts
 
 

@@ -23,7 +23,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import choice, graphs, sending, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers, replica_graph
-from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
+from bigtopic.learning.executors.graph_tasks import n_tasks, node_tasks, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.threads import ThreadExecutor
@@ -121,7 +121,7 @@ def test_tasks_are_nodes_of_the_merge_tree_that_read_no_documents_of_each_other(
     run, _ = many_slices
     slices = next(run.plan.rounds(0)).slices
     for n_nodes in (1, 7, 1000):
-        tasks = divided(slices, n_nodes)
+        tasks = node_tasks(slices, n_nodes)
         assert len(tasks) >= min(len(slices), n_nodes)
         assert list(map(len, tasks)) == cut(len(slices), len(tasks))
         assert [(ref.part, ref.start, ref.stop) for task in tasks for ref in task] == [
@@ -145,7 +145,7 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
     slices = next(run.plan.rounds(0)).slices
     names = set()
     for name in ("a", "b"):
-        graph = round_graph(run, divided(slices, 8), model.params.arrays, graphs.Iteration(1), name=name)
+        graph = round_graph(run, node_tasks(slices, 8), model.params.arrays, graphs.Iteration(1), name=name)
         names |= {key_split(key) for key in graph.dask}
     assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
     assert len(names) <= 3

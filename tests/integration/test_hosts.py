@@ -116,7 +116,7 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys)
     list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
     assert {key_split(key) for key in keys} == {
         *graphs.PREFIXES,
-        *among_workers.MEETING_PREFIXES,
+        *among_workers.COLLECTIVE_PREFIXES,
         whole.PREFIX,
         "bt-map",
     }
@@ -136,13 +136,13 @@ def test_rounds_have_keys_of_earlier_rounds(corpus, other_address, keys, monkeyp
     ("method", "slice_size", "replicas", "others"),
     [
         ("vb", 20, None, ()),
-        ("vb", 9, None, among_workers.MEETING_PREFIXES),
+        ("vb", 9, None, among_workers.COLLECTIVE_PREFIXES),
         ("v-oem++", 9, None, graphs.REMEMBERING_PREFIXES),
         (
             "streaming-vb",
             9,
             2,
-            (*among_workers.MEETING_PREFIXES, *among_workers.REPLICA_PREFIXES, whole.PREFIX),
+            (*among_workers.COLLECTIVE_PREFIXES, *among_workers.REPLICA_PREFIXES, whole.PREFIX),
         ),
     ],
 )

@@ -13,6 +13,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.learning.all_reduce import copies
+from bigtopic.learning.all_reduce.collectives import Exchange
 from bigtopic.learning.all_reduce.copies import (
     Behind,
     Version,
@@ -23,7 +24,6 @@ from bigtopic.learning.all_reduce.copies import (
     hold,
     lose,
 )
-from bigtopic.learning.all_reduce.meetings import Exchange
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas.changes import Changes, add_changes
 from bigtopic.learning.replicas.share import Share, share_changes
@@ -49,11 +49,11 @@ def arrays_of(version: Version) -> Any:
 
 def follow(run: Any, version: Version, changes: Changes) -> None:
     """As workers do in an exchange of three updates."""
-    meeting = Exchange(version, (), (0, 2), Cursor(0, 40, 40), 3)
-    params = begin_move(version, meeting.moved(run))
+    collective = Exchange(version, (), (0, 2), Cursor(0, 40, 40), 3)
+    params = begin_move(version, collective.moved(run))
     if params is not None:
-        meeting.move(run, params, changes)
-        end_move(version, params, meeting.n_updates)
+        collective.move(run, params, changes)
+        end_move(version, params, collective.n_updates)
 
 
 @pytest.fixture(params=[0.0, 0.5], ids=["plain", "averaged"])

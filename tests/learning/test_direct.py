@@ -21,7 +21,7 @@ import pytest
 
 from bigtopic.learning.all_reduce import direct
 from bigtopic.learning.all_reduce.copies import Version
-from bigtopic.learning.all_reduce.direct import Meeting, NodeTask, circles
+from bigtopic.learning.all_reduce.direct import Collective, NodeTask, stages_of
 from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.reduce import add
 from bigtopic.plan.cursor import START
@@ -50,8 +50,8 @@ def bits(stats: Stats) -> Any:
 
 
 @dataclass(frozen=True)
-class Sums(Meeting):
-    """A meeting that adds up these, and moves nothing."""
+class Sums(Collective):
+    """A collective that adds up these, and moves nothing."""
 
     stats: Sequence[Stats]
 
@@ -87,13 +87,13 @@ class Box:
     network: Network
     address: str
 
-    def attend(self, meeting: Any) -> None:
+    def join(self, collective: Any) -> None:
         pass
 
     def has_ended(self, group: str) -> bool:
         return False
 
-    def offer(self, meeting: Any, pieces: Mapping[Hashable, Any], times: int = 1) -> None:
+    def offer(self, collective: Any, pieces: Mapping[Hashable, Any], times: int = 1) -> None:
         with self.network.changed:
             for name, piece in pieces.items():
                 assert (self.address, name) not in self.network.pieces
@@ -104,7 +104,7 @@ class Box:
             self.network.changed.notify_all()
 
     def collect(
-        self, meeting: Any, wanted: Sequence[tuple[str, Hashable]], meanwhile: Callable[[], bool]
+        self, collective: Any, wanted: Sequence[tuple[str, Hashable]], meanwhile: Callable[[], bool]
     ) -> Iterator[tuple[int, Any]]:
         self.network.asked[self.address] += len(wanted)
         return ((i, self._taken(key)) for i, key in enumerate(wanted))
@@ -130,7 +130,7 @@ def test_each_row_is_added_once_along_the_tree(n_workers, n_asked, n_leaves, mon
     leaves = of_each.get(n_leaves, [*rng.integers(0, 4, n_workers - 1), 1])
     stats = [some_stats(rng) for _ in range(sum(leaves))]
     addresses, network = tuple(f"worker {i}" for i in range(n_workers)), Network()
-    meeting = Sums(
+    collective = Sums(
         Version("sums", 0), addresses, tuple(accumulate(map(int, leaves), initial=0)), START, stats
     )
     monkeypatch.setattr(
@@ -139,7 +139,7 @@ def test_each_row_is_added_once_along_the_tree(n_workers, n_asked, n_leaves, mon
     monkeypatch.setattr(direct, "begin_move", lambda *_: None)
 
     def part(number: int) -> Stats:
-        return direct._part(None, meeting, number, Box(network, addresses[number]))
+        return direct._part(None, collective, number, Box(network, addresses[number]))
 
     with ThreadPoolExecutor(n_workers) as pool:
         found = list(pool.map(part, range(n_workers)))
@@ -156,9 +156,9 @@ def test_a_worker_of_each_circle_asks_another_one_first():
     for stage in (0, 1):
         first = []
         for number in range(64):
-            circle = circles(bounds, number)[stage]
-            assert circle.workers[circle.place] == number
-            first.append(circle.workers[circle.others()[0]])
+            stage = stages_of(bounds, number)[stage]
+            assert stage.workers[stage.place] == number
+            first.append(stage.workers[stage.others()[0]])
         assert sorted(first) == list(range(64))
 
 
@@ -182,7 +182,7 @@ def test_documents_of_tasks_that_are_done_are_let_go(n_threads, monkeypatch):
         alive.update(made)
         return [(1, partial(work, one)) for one in made]
 
-    meeting = SimpleNamespace(version=Version("own", 0), bounds=[0, 32], plus=int.__add__, tasks=tasks)
+    collective = SimpleNamespace(version=Version("own", 0), bounds=[0, 32], plus=int.__add__, tasks=tasks)
     box = SimpleNamespace(has_ended=lambda name: False)
-    assert list(direct._nodes(None, meeting, 0, {}, box)) == [(32, 32)]
+    assert list(direct._nodes(None, collective, 0, {}, box)) == [(32, 32)]
     assert left[0] > 28 and left[-1] <= 2 * n_threads + 2

@@ -13,7 +13,7 @@ from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.learning.estep import gather, look_up, prepare
 from bigtopic.learning.executors import documents
 from bigtopic.learning.executors.documents import Documents
-from bigtopic.learning.executors.graph_tasks import Sealed
+from bigtopic.learning.executors.graph_tasks import Opaque
 from bigtopic.learning.executors.graphs import _node
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.work import Iteration
@@ -129,7 +129,7 @@ def test_threads_and_graphs_read_rows_alike():
         )
         graphs = replace(one, work=replace(one.work, kernel=looks))
         with pytest.raises(ModelError):  # the kernel returns nothing
-            _node(graphs, Sealed((refs[0],)), arrays, Iteration(1))
+            _node(graphs, Opaque((refs[0],)), arrays, Iteration(1))
         assert found[0].arrays.keys() == threads.view.arrays.keys()
 
 

@@ -11,22 +11,22 @@ import dask
 import numpy as np
 import pytest
 
-from bigtopic.parallel.mailbox import Absent, dissolve, mailbox
+from bigtopic.parallel.mailbox import Absent, abort, mailbox
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hosts
 
 pytestmark = pytest.mark.distributed
-MEETING, LEFT, TURNS = ("group", 1), ("another", 1), ("third", 1)
+COLLECTIVE, LEFT, TURNS = ("group", 1), ("another", 1), ("third", 1)
 
 
 def swap(addresses: list[str], number: int) -> Any:
     """Offer one array to each other worker, and collect theirs."""
     box, others = mailbox(), [i for i in range(len(addresses)) if i != number]
-    box.attend(MEETING)
-    box.offer(MEETING, {i: np.full(3, 10 * number + i) for i in others})
-    found = dict(box.collect(MEETING, [(addresses[i], number) for i in others]))
+    box.join(COLLECTIVE)
+    box.offer(COLLECTIVE, {i: np.full(3, 10 * number + i) for i in others})
+    found = dict(box.collect(COLLECTIVE, [(addresses[i], number) for i in others]))
     return [found[i].tolist() for i in range(len(others))]
 
 
@@ -34,9 +34,9 @@ def install() -> None:
     mailbox()
 
 
-def ask(address: str, meeting: tuple[str, int] = LEFT) -> str:
+def ask(address: str, collective: tuple[str, int] = LEFT) -> str:
     try:
-        list(mailbox().collect(meeting, [(address, 0)]))
+        list(mailbox().collect(collective, [(address, 0)]))
     except Absent as error:
         return str(error)
     return ""
@@ -65,7 +65,7 @@ def test_pieces_reach_those_who_ask_for_them(other_address):
 def offer_in_turn(address: str) -> None:
     """Offer another worker a piece when it has the one before."""
     box = mailbox()
-    box.attend(TURNS)
+    box.join(TURNS)
     for i in range(3):
         box.offer(TURNS, {i: f"piece {i}"})
         assert list(box.collect(TURNS, [(address, "thanks")])) == [(0, "thanks")]
@@ -74,7 +74,7 @@ def offer_in_turn(address: str) -> None:
 def take_all(address: str) -> list[tuple[int, str]]:
     """Ask for all of these at once, and say thanks for each as it comes."""
     box, found = mailbox(), []
-    box.attend(TURNS)
+    box.join(TURNS)
     for one in box.collect(TURNS, [(address, i) for i in (2, 0, 1)]):
         found.append(one)
         box.offer(TURNS, {"thanks": "thanks"})
@@ -101,13 +101,13 @@ def test_a_worker_that_has_left_is_told(other_address):
     first, second = sorted(other_address.nthreads())[:2]
     other_address.run(leave, workers=[second])
     answer = other_address.submit(ask, second, workers=[first], pure=False).result()
-    assert f"{second} does not attend" in answer
+    assert f"{second} does not take part" in answer
 
 
 def never_answer(dask_worker: Any) -> None:
     """As a worker that is stopped: its connections stay open."""
 
-    async def wait(meeting: Any, name: Any) -> None:
+    async def wait(collective: Any, name: Any) -> None:
         await asyncio.Event().wait()
 
     mailbox(dask_worker)
@@ -121,5 +121,5 @@ def test_those_who_ask_a_worker_that_never_answers_go_on_at_the_end():
         waiting = client.submit(ask, second, ("stopped", 1), workers=[first], pure=False)
         with pytest.raises(TimeoutError):
             waiting.result(3)
-        dissolve(client, "stopped")
+        abort(client, "stopped")
         assert f"{second} has not answered" in waiting.result(30)

@@ -41,7 +41,7 @@ Arrays = Mapping[str, LazyArray]
 _copies: WeakValueDictionary[str, Copy] = WeakValueDictionary()
 START_SECONDS = 3.0  # in which a worker begins a task that it has
 _changed = Condition()
-_at_work: list[Version] = []  # of each task that takes part in the meeting of a version
+_at_work: list[Version] = []  # of each task that takes part in the collective of a version
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Copy:
 
 
 class Behind(ClusterError):
-    """A worker cannot take part: it does not have this version of the params, or another one does not attend."""
+    """A worker cannot take part: it does not have this version of the params, or another one is not there."""
 
 
 def hold(version: Version, arrays: Arrays) -> Copy:

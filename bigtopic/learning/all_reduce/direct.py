@@ -50,7 +50,7 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
-__all__ = ["GROUPS_FROM", "Circle", "Meeting", "NodeTask", "circles", "take_part"]
+__all__ = ["GROUPS_FROM", "Collective", "NodeTask", "Stage", "stages_of", "take_part"]
 
 GROUPS_FROM = 16  # workers: with so many, each would take too long to ask all others
 _SUM = "sum"  # name of a piece, beside the places of the workers that pieces are for
@@ -58,7 +58,7 @@ NodeTask = tuple[int, Callable[[], Any]]  # how many leaves of the tree a sum co
 
 
 @dataclass(frozen=True)
-class Meeting(ABC):
+class Collective(ABC):
     """What workers make together, for each of them. Sums are `Stats` or `Changes`: dataclasses with `arrays`.
 
     Attributes
@@ -85,10 +85,10 @@ class Meeting(ABC):
         """By how many the copies move."""
 
     @abstractmethod
-    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
+    def tasks(self, run: Run, rank: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         """The work of a worker, in order: nodes of the tree, to be done on its threads."""
 
-    def ahead(self, run: Run, number: int) -> tuple[Hashable, list[ShareDocuments]]:
+    def ahead(self, run: Run, rank: int) -> tuple[Hashable, list[ShareDocuments]]:
         """What a worker can prepare of its next tasks while it waits for others, and a name that they know it by."""
         return None, []
 
@@ -105,13 +105,13 @@ class Meeting(ABC):
         """Update the params in place by the sum of all."""
 
 
-def take_part(run: Run, meeting: Meeting, number: int) -> Any:
+def take_part(run: Run, collective: Collective, rank: int) -> Any:
     """Do the part of a worker: its copy moves.
 
     Parameters
     ----------
     run : of the driver
-    number : of the worker, in the meeting
+    rank : of the worker, in the collective
 
     Returns
     -------
@@ -124,43 +124,43 @@ def take_part(run: Run, meeting: Meeting, number: int) -> Any:
         When this worker, or another one, cannot take part.
     """
     box = mailbox()
-    if box.address != meeting.workers[number]:
-        raise Behind(f"the part of worker {meeting.workers[number]} was given to another one")
+    if box.address != collective.workers[rank]:
+        raise Behind(f"the part of worker {collective.workers[rank]} was given to another one")
     try:
-        return _part(run, meeting, number, box)
+        return _part(run, collective, rank, box)
     except BaseException as error:
-        lose(meeting.version)
-        box.leave(meeting.version.name)
+        lose(collective.version)
+        box.leave(collective.version.name)
         if isinstance(error, Absent):
             raise Behind(f"{error}: the work must be repeated") from error
         raise
 
 
-def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
-    with arrays_in_turn(meeting.version, step_aside) as arrays:
-        box.attend(meeting.name)
-        nodes = list(_nodes(run, meeting, number, arrays, box))
+def _part(run: Run, collective: Collective, rank: int, box: Mailbox) -> Any:
+    with arrays_in_turn(collective.version, step_aside) as arrays:
+        box.join(collective.name)
+        nodes = list(_nodes(run, collective, rank, arrays, box))
         reports = reports_of([one for _, one in nodes])
-        name, ahead = meeting.ahead(run, number)
+        name, ahead = collective.ahead(run, rank)
         # No more than there are tasks at a time, whose documents were in memory before
         meanwhile = partial(_prepare_some, ahead[: threads_here()], arrays)
-        stages = circles(meeting.bounds, number)
+        stages = stages_of(collective.bounds, rank)
         columns = {name: array.n_components for name, array in arrays.items()}
         for stage in stages:
-            nodes = _added(meeting, stage, nodes, columns, box, meanwhile)
+            nodes = _added(collective, stage, nodes, columns, box, meanwhile)
         ((_, added),) = nodes
         sums = [added]
         for stage in reversed(stages):
-            coming = _collected(meeting, stage, sums, box, meanwhile)
+            coming = _collected(collective, stage, sums, box, meanwhile)
             if stage is stages[0]:
-                params = begin_move(meeting.version, meeting.moved(run))  # while most of them come
+                params = begin_move(collective.version, collective.moved(run))  # while most of them come
             sums = [*sums, *chain.from_iterable(coming)]
         total = whole(sums)
         if params is not None:
-            meeting.move(run, params, total)
-            end_move(meeting.version, params, meeting.n_updates)
+            collective.move(run, params, total)
+            end_move(collective.version, params, collective.n_updates)
         if ahead:
-            keep_ahead(after(meeting.version, meeting.n_updates), name, ahead)
+            keep_ahead(after(collective.version, collective.n_updates), name, ahead)
     return replace(added, reports=reports) if reports else added
 
 
@@ -170,12 +170,12 @@ def _prepare_some(documents: Sequence[ShareDocuments], arrays: Mapping[str, Lazy
 
 
 @dataclass(frozen=True)
-class Circle:
+class Stage:
     """Workers that divide the rows which all of them have of their nodes.
 
     Attributes
     ----------
-    workers : by number
+    workers : their ranks
     firsts : first leaf of the nodes of each
     place : of this worker among them
     divisor : a row goes to the place that is its id, divided by this, modulo the number of workers
@@ -192,84 +192,84 @@ class Circle:
         return [(self.place + i) % n for i in range(1, n)]
 
 
-def circles(bounds: Sequence[int], number: int) -> list[Circle]:
+def stages_of(bounds: Sequence[int], rank: int) -> list[Stage]:
     """Those of a worker: its group; then, where there are several groups, the workers at its place in them.
 
     Parameters
     ----------
-    bounds : of a meeting
-    number : of the worker
+    bounds : of a collective
+    rank : of the worker
     """
     n = len(bounds) - 1
     sizes = [n] if n < GROUPS_FROM else [i for i in range(1, n + 1) if n % i == 0 and i * i >= n]
     size = min(sizes)
-    group, place = divmod(number, size)
+    group, place = divmod(rank, size)
     own = range(group * size, (group + 1) * size)
-    found = [Circle(own, [bounds[i] for i in own], place, 1)]
+    found = [Stage(own, [bounds[i] for i in own], place, 1)]
     if size < n:
-        found.append(Circle(range(place, n, size), bounds[:-1:size], group, size))
+        found.append(Stage(range(place, n, size), bounds[:-1:size], group, size))
     return found
 
 
 def _added(
-    meeting: Meeting,
-    circle: Circle,
+    collective: Collective,
+    stage: Stage,
     nodes: list[Node],
     columns: Mapping[str, int],
     box: Mailbox,
     meanwhile: Callable[[], bool],
 ) -> list[Node]:
     """The rows of a worker, added along the tree as they come, while others get theirs of its nodes."""
-    others = circle.others()
-    coming = box.collect(meeting.name, _wanted(meeting, circle, circle.place), meanwhile)
-    tree = NodesInAnyOrder(meeting.bounds[-1], meeting.plus)
+    others = stage.others()
+    coming = box.collect(collective.name, _wanted(collective, stage, stage.place), meanwhile)
+    tree = NodesInAnyOrder(collective.bounds[-1], collective.plus)
 
     def add(place: int, part: list[Node]) -> None:
-        first = circle.firsts[place]
+        first = stage.firsts[place]
         for size, one in part:
             tree.push(one, first, size)
             first += size
 
-    for place, part in parts(nodes, [*reversed(others), circle.place], circle.divisor, columns):
-        if place == circle.place:
+    for place, part in parts(nodes, [*reversed(others), stage.place], stage.divisor, columns):
+        if place == stage.place:
             add(place, part)
         else:
-            box.offer(meeting.name, {(circle.divisor, place): part})
+            box.offer(collective.name, {(stage.divisor, place): part})
     for i, part in coming:
         add(others[i], part)
     return tree.nodes()
 
 
 def _collected(
-    meeting: Meeting, circle: Circle, sums: list[Any], box: Mailbox, meanwhile: Callable[[], bool]
+    collective: Collective, stage: Stage, sums: list[Any], box: Mailbox, meanwhile: Callable[[], bool]
 ) -> Iterator[list[Any]]:
     """The sums of the others, who get those of this worker."""
-    box.offer(meeting.name, {(circle.divisor, _SUM): sums}, times=len(circle.workers) - 1)
-    coming = box.collect(meeting.name, _wanted(meeting, circle, _SUM), meanwhile)
+    box.offer(collective.name, {(stage.divisor, _SUM): sums}, times=len(stage.workers) - 1)
+    coming = box.collect(collective.name, _wanted(collective, stage, _SUM), meanwhile)
     return (theirs for _, theirs in coming)
 
 
-def _wanted(meeting: Meeting, circle: Circle, name: Hashable) -> list[tuple[str, Hashable]]:
+def _wanted(collective: Collective, stage: Stage, name: Hashable) -> list[tuple[str, Hashable]]:
     """A piece of each of the others."""
-    return [(meeting.workers[circle.workers[i]], (circle.divisor, name)) for i in circle.others()]
+    return [(collective.workers[stage.workers[i]], (stage.divisor, name)) for i in stage.others()]
 
 
 def _nodes(
-    run: Run, meeting: Meeting, number: int, arrays: Mapping[str, LazyArray], box: Mailbox
+    run: Run, collective: Collective, rank: int, arrays: Mapping[str, LazyArray], box: Mailbox
 ) -> Iterator[Node]:
     """The sums of a worker, as the largest nodes of the tree."""
 
     def do(task: NodeTask) -> Node:
-        if box.has_ended(meeting.version.name):
+        if box.has_ended(collective.version.name):
             raise Absent("the driver has given up")
         covers, work = task
         return covers, work()
 
-    tasks, n_threads = deque(meeting.tasks(run, number, arrays)), threads_here()
+    tasks, n_threads = deque(collective.tasks(run, rank, arrays)), threads_here()
     each = (tasks.popleft() for _ in range(len(tasks)))  # and with it go its documents
     done = bounded_map(do, each, n_threads=n_threads, n_in_flight=n_threads + 1)
-    for size in cover(meeting.bounds[-1], *meeting.bounds[number : number + 2]):
-        tree, left = Tree(size, meeting.plus), size
+    for size in cover(collective.bounds[-1], *collective.bounds[rank : rank + 2]):
+        tree, left = Tree(size, collective.plus), size
         while left:
             covers, one = next(done)
             tree.push(one, covers)

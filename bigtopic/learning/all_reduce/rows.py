@@ -1,4 +1,4 @@
-"""The rows of sums, divided among the workers of a circle and put together again.
+"""The rows of sums, divided among the workers of a stage and put together again.
 
 Sums are `Stats` or `Changes`: dataclasses with `arrays`, and of changes also reports.
 """
@@ -25,12 +25,12 @@ _ALL: Mapping[str, int] = {}
 def parts(
     nodes: list[Node], places: Sequence[int], divisor: int = 1, columns: Mapping[str, int] = _ALL
 ) -> Iterator[tuple[int, list[Node]]]:
-    """For each worker of a circle, in this order, its rows of the nodes, without reports and padding; `nodes` are let
+    """For each worker of a stage, in this order, its rows of the nodes, without reports and padding; `nodes` are let
     go one by one, the last one when all parts of it are made.
 
     Parameters
     ----------
-    places, divisor : see `direct.Circle`
+    places, divisor : see `direct.Stage`
     columns : {name of an array: how many of its columns are not padding}, where some are
     """
     divided: list[Iterable[Node]] = []
@@ -54,7 +54,7 @@ def _pieces(one: Any, places: Sequence[int], divisor: int, columns: Mapping[str,
 
 
 def _every(rows: AxisStats, places: Sequence[int], divisor: int, n_columns: int) -> Iterator[AxisStats]:
-    """The rows that go to each place of a circle: of any ids, about as many. Few have no ids; place 0 has all of
+    """The rows that go to each place of a stage: of any ids, about as many. Few have no ids; place 0 has all of
     these."""
     n = len(places)
     if rows.ids is None:

@@ -17,14 +17,14 @@ from itertools import accumulate, count
 from typing import Any, NamedTuple
 
 from bigtopic.learning import sharing
+from bigtopic.learning.all_reduce.collectives import Exchange, LongRound
 from bigtopic.learning.all_reduce.copies import Behind, Version
-from bigtopic.learning.all_reduce.direct import Meeting, take_part
-from bigtopic.learning.all_reduce.meetings import Exchange, LongRound
+from bigtopic.learning.all_reduce.direct import Collective, take_part
 from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, placed
+from bigtopic.learning.executors.graph_tasks import Opaque, n_tasks, node_tasks, placed
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
@@ -39,22 +39,22 @@ from bigtopic.plan.slices import Round
 from bigtopic.types import Stats
 
 __all__ = [
-    "MEETING_PREFIXES",
+    "COLLECTIVE_PREFIXES",
     "REPLICA_PREFIXES",
     "AmongWorkers",
+    "collective_graph",
     "makes_rounds",
-    "meeting_graph",
     "replica_graph",
 ]
 
-MEETING_PREFIXES = ("bt-meet", *copying.PREFIXES)
+COLLECTIVE_PREFIXES = ("bt-allreduce", *copying.PREFIXES)
 REPLICA_PREFIXES = ("bt-replica", "bt-join")
 
 
 class _Begun(NamedTuple):
     """What workers make, and futures of their parts."""
 
-    meeting: Meeting
+    collective: Collective
     parts: list[Any]
 
 
@@ -117,16 +117,16 @@ class AmongWorkers:
     def _begin_round(self, version: Version, first: Cursor, rnd: Round) -> _Begun:
         threads = self._threads()
         n_nodes = n_tasks(sum(threads.values()), round_seconds(self._run))
-        tasks = divided(rnd.slices, n_nodes)
+        tasks = node_tasks(rnd.slices, n_nodes)
         slices: Counter[str] = Counter()
         for worker, task in zip(placed(len(tasks), threads), tasks, strict=True):
             slices[worker] += len(task)
         return self._submit(LongRound(version, *_bounds(threads, slices), first, n_nodes))
 
     def _result_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> Any:
-        self._copies.advance(begun.meeting.n_updates)
+        self._copies.advance(begun.collective.n_updates)
         self._ahead = begin_next() if self._copies.all_have_them() else None
-        return whole(results_of(self._client, begun.parts, begun.meeting.workers))
+        return whole(results_of(self._client, begun.parts, begun.collective.workers))
 
     @contextmanager
     def _or_behind(self) -> Iterator[None]:
@@ -149,7 +149,7 @@ class AmongWorkers:
         ahead, self._ahead = self._ahead, None
         first = segment.cursors[0]
         if ahead is not None:
-            if self._copies.are(segment.params, first.step) and _is_of(ahead.meeting, segment):
+            if self._copies.are(segment.params, first.step) and _is_of(ahead.collective, segment):
                 return ahead
             self._drop()
         return self._begin(
@@ -173,10 +173,10 @@ class AmongWorkers:
             raise Behind("no worker has a copy of the params any more")
         return threads
 
-    def _submit(self, meeting: Meeting) -> _Begun:
-        graph, keys = meeting_graph(self._sender.run(), meeting, self._sender.name())
+    def _submit(self, collective: Collective) -> _Begun:
+        graph, keys = collective_graph(self._sender.run(), collective, self._sender.name())
         # Without a time in which all graphs have one priority, workers begin an exchange before the next one
-        return _Begun(meeting, self._client.get(graph, keys, sync=False, fifo_timeout="0s"))
+        return _Begun(collective, self._client.get(graph, keys, sync=False, fifo_timeout="0s"))
 
     def _drop(self) -> None:
         self._ahead = None
@@ -206,23 +206,23 @@ def makes_rounds(run: Run) -> bool:
 
 
 def _bounds(threads: Mapping[str, int], leaves: Mapping[str, int]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The workers of a meeting, and what each does of the leaves, of which it has so many."""
+    """The workers of a collective, and what each does of the leaves, of which it has so many."""
     workers = tuple(sorted(threads))
     return workers, tuple(accumulate((leaves[worker] for worker in workers), initial=0))
 
 
-def _is_of(meeting: Meeting, segment: Segment) -> bool:
+def _is_of(collective: Collective, segment: Segment) -> bool:
     """Whether this is the exchange of a segment."""
-    found = meeting.first, meeting.n_updates, meeting.bounds[-1]
+    found = collective.first, collective.n_updates, collective.bounds[-1]
     return found == (segment.cursors[0], len(segment.rounds), len(segment.shares))
 
 
-def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]]:
-    """The tasks of a meeting, each for its worker.
+def collective_graph(run: Any, collective: Collective, name: str) -> tuple[Any, list[str]]:
+    """The tasks of a collective, each for its worker.
 
     Parameters
     ----------
-    run, name : as for `graphs.round_graph`; keys begin with "bt-meet"
+    run, name : as for `graphs.round_graph`; keys begin with "bt-allreduce"
 
     Returns
     -------
@@ -233,12 +233,12 @@ def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]
     from dask import annotate, delayed
     from dask.highlevelgraph import HighLevelGraph
 
-    take, sealed, tasks = delayed(_take_part, pure=False), Sealed(meeting), []
-    for number, worker in enumerate(meeting.workers):
+    take, opaque, tasks = delayed(_take_part, pure=False), Opaque(collective), []
+    for rank, worker in enumerate(collective.workers):
         # No others: an idle one would take the next part of one that is still at work. If a worker is gone, its part
         # does not begin, which `results_of` notices
         with annotate(workers=[worker]):
-            tasks.append(take(run, sealed, number, dask_key_name=task_key("bt-meet", name, number)))
+            tasks.append(take(run, opaque, rank, dask_key_name=task_key("bt-allreduce", name, rank)))
     return HighLevelGraph.merge(*(task.dask for task in tasks)), [task.key for task in tasks]
 
 
@@ -264,15 +264,15 @@ def replica_graph(
     tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=task_key("bt-join", name, next(numbers))))
     for i, share in enumerate(shares):
         with annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():
-            changes = learn(run, Sealed(share), shared, dask_key_name=task_key("bt-replica", name, i))
+            changes = learn(run, Opaque(share), shared, dask_key_name=task_key("bt-replica", name, i))
         tree.push(changes)
     return tree.result()
 
 
-def _take_part(run: Run, meeting: Sealed[Meeting], number: int) -> Any:
-    return take_part(run, meeting.content, number)
+def _take_part(run: Run, collective: Opaque[Collective], rank: int) -> Any:
+    return take_part(run, collective.content, rank)
 
 
-def _share(run: Run, share: Sealed[Share], shared: Any) -> Changes:
+def _share(run: Run, share: Opaque[Share], shared: Any) -> Changes:
     arrays: Any = sharing.load_arrays(shared)
     return share_changes(run, share.content, BlockReader(run.parts, ahead=0).block, arrays)

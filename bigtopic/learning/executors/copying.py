@@ -13,7 +13,7 @@ from uuid import uuid4
 from bigtopic.learning.all_reduce.copies import Version, after, hold
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.parallel import cluster
-from bigtopic.parallel.mailbox import dissolve, mailbox
+from bigtopic.parallel.mailbox import abort, mailbox
 from bigtopic.parallel.workers import result_of
 from bigtopic.state.params import Params
 
@@ -48,7 +48,7 @@ class Copies:
     def drop(self) -> None:
         """Let the workers forget their copies, and end what they are making."""
         if self._held and self._client.status == "running":
-            dissolve(self._client, self.version.name)
+            abort(self._client, self.version.name)
         self._params, self.version, self._held = None, Version("", 0), {}
 
     def are_useful(self) -> bool:

@@ -21,7 +21,7 @@ from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SliceRef
 from bigtopic.types import Stats
 
-__all__ = ["Sealed", "divided", "n_tasks", "node_stats", "node_stats_alone", "placed"]
+__all__ = ["Opaque", "n_tasks", "node_stats", "node_stats_alone", "node_tasks", "placed"]
 
 Content = TypeVar("Content")
 
@@ -30,7 +30,7 @@ LEAST_TASKS = 32  # for workers that join during a round
 TASK_SECONDS = 0.05  # below which there is only one for each thread: a task costs milliseconds
 
 
-class Sealed(Generic[Content]):
+class Opaque(Generic[Content]):
     """An argument of a task that contains no tasks. Dask looks for tasks in tuples and dataclasses, but not in here:
     among thousands of slices, the search takes longer than all else that the driver does for a graph."""
 
@@ -44,7 +44,7 @@ def n_tasks(n_threads: int, round_seconds: float) -> int:
     return max(1, n_threads, min(wanted, int(round_seconds / TASK_SECONDS)))
 
 
-def divided(slices: Sequence[SliceRef], n_nodes: int) -> list[tuple[SliceRef, ...]]:
+def node_tasks(slices: Sequence[SliceRef], n_nodes: int) -> list[tuple[SliceRef, ...]]:
     """The tasks of a round, in order: at least so many nodes, or a task for each slice."""
     bounds = accumulate(cut(len(slices), n_nodes), initial=0)
     return [_read_alone(slices[first:last]) for first, last in pairwise(bounds)]

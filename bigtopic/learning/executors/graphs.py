@@ -17,7 +17,7 @@ from bigtopic.learning.executors import among_workers, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.choice import are_whole
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, node_stats, node_stats_alone
+from bigtopic.learning.executors.graph_tasks import Opaque, n_tasks, node_stats, node_stats_alone, node_tasks
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -141,7 +141,7 @@ class GraphExecutor(Executor):
     def _iteration(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         if iteration.number == 1:
             n_threads = sum(self._sender.threads().values())
-            self._tasks = divided(rnd.slices, n_tasks(n_threads, round_seconds(self._run)))
+            self._tasks = node_tasks(rnd.slices, n_tasks(n_threads, round_seconds(self._run)))
             self._workers = self._sender.placed(len(self._tasks))
         shared = self._sender.share(arrays)
         try:
@@ -207,8 +207,8 @@ def _prefixes(run: Run) -> tuple[str, ...]:
     """The prefixes of a run's tasks, and no others: of each that is held, the scheduler keeps kilobytes for good."""
     remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
     replicas = (*among_workers.REPLICA_PREFIXES, whole.PREFIX) if run.plan.replicas > 1 else ()
-    meetings = among_workers.MEETING_PREFIXES if replicas or among_workers.makes_rounds(run) else ()
-    return (*PREFIXES, *remembering, *replicas, *meetings)
+    collectives = among_workers.COLLECTIVE_PREFIXES if replicas or among_workers.makes_rounds(run) else ()
+    return (*PREFIXES, *remembering, *replicas, *collectives)
 
 
 def round_graph(
@@ -225,7 +225,7 @@ def round_graph(
     Parameters
     ----------
     run : a `Run`, or a future of one
-    tasks : the slices of the round, see `graph_tasks.divided`
+    tasks : the slices of the round, see `graph_tasks.node_tasks`
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     iteration : the inner iteration of the round
     name : for keys, which begin with "bt-estep" and "bt-add"; unique among the graphs of all clients at a time
@@ -242,7 +242,7 @@ def round_graph(
 
     estep = delayed(_node, pure=False)
     stats = [
-        estep(run, Sealed(task), shared, iteration, mark, dask_key_name=task_key("bt-estep", name, i))
+        estep(run, Opaque(task), shared, iteration, mark, dask_key_name=task_key("bt-estep", name, i))
         for i, task in _at(workers, tasks)
     ]
     return _added(stats, tasks, name)
@@ -276,7 +276,7 @@ def remembering_graph(
     both = [
         estep(
             run,
-            Sealed(task),
+            Opaque(task),
             shared,
             iteration,
             before and before[i],
@@ -312,7 +312,7 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     return tree.result()
 
 
-def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, mark: str = "") -> Stats | None:
+def _node(run: Run, task: Opaque[Task], shared: Any, iteration: Iteration, mark: str = "") -> Stats | None:
     stats = node_stats_alone(run, task.content, sharing.load_arrays(shared), iteration)
     return replace(stats, info={**stats.info, mark: 1.0}) if stats and mark else stats
 
@@ -336,7 +336,7 @@ def _checked(total: Stats, mark: str, n_tasks: int) -> Stats:
 
 def _remembering_node(
     run: Run,
-    task: Sealed[Task],
+    task: Opaque[Task],
     shared: Any,
     iteration: Iteration,
     before: dict[SliceRef, State] | None,

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import accumulate, islice, pairwise
 
 from bigtopic.learning.all_reduce.copies import after, take_ahead
-from bigtopic.learning.all_reduce.direct import Meeting, NodeTask
-from bigtopic.learning.executors.graph_tasks import divided, node_stats_alone
+from bigtopic.learning.all_reduce.direct import Collective, NodeTask
+from bigtopic.learning.executors.graph_tasks import node_stats_alone, node_tasks
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
 from bigtopic.learning.replicas.changes import Changes, add_changes, joined
@@ -26,7 +26,7 @@ __all__ = ["Exchange", "LongRound"]
 
 
 @dataclass(frozen=True)
-class Exchange(Meeting):
+class Exchange(Collective):
     """An exchange of replicas, which are the leaves of the tree.
 
     Attributes
@@ -40,29 +40,29 @@ class Exchange(Meeting):
     def n_updates(self) -> int:
         return self.n_rounds
 
-    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
-        shares = self._shares(run, number)
-        documents = take_ahead(self.version, (self, number)) or self._documents(run, shares)
+    def tasks(self, run: Run, rank: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
+        shares = self._shares(run, rank)
+        documents = take_ahead(self.version, (self, rank)) or self._documents(run, shares)
         return [
             (1, partial(changes_of, run, share, own, arrays))
             for share, own in zip(shares, documents, strict=True)
         ]
 
-    def ahead(self, run: Run, number: int) -> tuple[Hashable, list[ShareDocuments]]:
+    def ahead(self, run: Run, rank: int) -> tuple[Hashable, list[ShareDocuments]]:
         first = self.first.later(self.n_rounds)
         n_rounds, n_replicas = run.plan.exchange_at(first.pass_number, first.round)
         if n_replicas != self.bounds[-1]:
             return None, []
         following = replace(self, version=after(self.version, self.n_updates), first=first, n_rounds=n_rounds)
-        return (following, number), following._documents(run, following._shares(run, number))
+        return (following, rank), following._documents(run, following._shares(run, rank))
 
     def _documents(self, run: Run, shares: list[Share]) -> list[ShareDocuments]:
         read = BlockReader(run.parts, ahead=0).block
         return [share_documents(run, share, read) for share in shares]
 
-    def _shares(self, run: Run, number: int) -> list[Share]:
+    def _shares(self, run: Run, rank: int) -> list[Share]:
         """Those of the replicas of a worker."""
-        replicas = slice(*self.bounds[number : number + 2])
+        replicas = slice(*self.bounds[rank : rank + 2])
         mine = exchanges.divided(range(self.n_rounds), self.bounds[-1])[replicas]
         if not mine:
             return []
@@ -84,7 +84,7 @@ class Exchange(Meeting):
 
 
 @dataclass(frozen=True)
-class LongRound(Meeting):
+class LongRound(Collective):
     """A round of many slices, which are the leaves of the tree.
 
     Attributes
@@ -98,10 +98,10 @@ class LongRound(Meeting):
     def n_updates(self) -> int:
         return 1
 
-    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
+    def tasks(self, run: Run, rank: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         (rnd,) = islice(run.plan.rounds(self.first.pass_number, self.first.round), 1)
         iteration = iteration_of(self.first, 1, run.settings)
-        tasks, first, last = divided(rnd.slices, self.n_tasks), *self.bounds[number : number + 2]
+        tasks, first, last = node_tasks(rnd.slices, self.n_tasks), *self.bounds[rank : rank + 2]
         ends = pairwise(accumulate(map(len, tasks), initial=0))
         return [
             (len(task), partial(node_stats_alone, run, task, arrays, iteration))

@@ -39,7 +39,9 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."
 )
-@click.option("--max-time", type=duration, help="Time limit, such as 90s, 10m or 1h30m.")
+@click.option(
+    "--max-time", type=duration, help="Time limit, such as 90s, 10m or 1h30m; each --resume has it again."
+)
 @click.option("--batch-size", type=click.IntRange(1), help="Documents per update; default the method's.")
 @click.option(
     "--doc-topic-prior",

@@ -33,7 +33,7 @@ class AuthorTopicModel(AuthorUpdates):
     batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
     max_iter : passes over the corpus; None for the method's default
     max_time : time limit in seconds; it truncates the run after the update in which they pass, and changes nothing
-        before that. Compiling on first use counts
+        before that. Compiling on first use counts; what a resumed run took before does not
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
         distance of the topics; None for the method's default, 0 never
     learning_decay : of the step size (offset + t) ** -decay of update t of online methods; with decays up to 0.5 they

@@ -35,7 +35,7 @@ class History:
         self._model = model
         self._callbacks = callbacks
         self._bar = bar
-        self._begun = time.perf_counter()
+        self._begun = self._taken_up = time.perf_counter()
         self._n_docs = 0
         self._n_tokens = 0.0
         self.scores: list[float] = []
@@ -54,6 +54,11 @@ class History:
     def seconds(self) -> float:
         """Since the run began."""
         return time.perf_counter() - self._begun
+
+    @property
+    def seconds_here(self) -> float:
+        """Since this process has taken the run up."""
+        return time.perf_counter() - self._taken_up
 
     @property
     def scored_step(self) -> int:

@@ -30,7 +30,7 @@ class Limits:
     ----------
     max_iter : passes
     max_time : time limit in seconds; it truncates the run after the update in which they pass, and changes nothing
-        before that. Compiling on first use counts; None for no limit
+        before that. Compiling on first use counts, what a resumed run took before does not; None for no limit
     tol : stop when, over a pass, the bound per token grew by less than this share of itself, or, without a bound, the
         topics moved by less than this (mean total variation distance); 0 never
     score : a function of the model that returns held-out nats per token, or None

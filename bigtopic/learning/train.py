@@ -296,7 +296,7 @@ class _Loop:
         return self.limits.out_of_patience(self.history.scores)
 
     def _seconds_left(self) -> float | None:
-        return self.limits.seconds_left(self.history.seconds)
+        return self.limits.seconds_left(self.history.seconds_here)
 
 
 def _check_cursor(cursor: Cursor, n_rounds: int) -> None:

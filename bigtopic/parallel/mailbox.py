@@ -1,8 +1,8 @@
 """What tasks on the workers of a Dask client hand to each other, without the scheduler.
 
 A task offers pieces in its worker's mailbox. Tasks on other workers ask that worker for them, and wait until they are
-there. Pieces belong to a numbered collective of a group, in which all these tasks take part at the same time. No task waits
-forever for one who does not come: its worker may be gone, have other work on all its threads, or have given up.
+there. Pieces belong to a numbered collective of a group, in which all these tasks take part at the same time. No task
+waits forever for one who does not come: its worker may be gone, have other work on all its threads, or have given up.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
     rounds of an exchange = min(R x updates of each, n / 16 x R / (R - 1)),    R replicas, n rounds done before it
 
-A replica misses what the other R - 1 do meanwhile: at most a sixteenth of the rounds before. At the beginning of a run
-the topics change much, and replicas that miss more of each other's updates pull them apart: the first rounds are not
-divided, and the exchanges grow until each replica does all of its updates. A short exchange is not worth its time
+A replica misses what the other R - 1 do meanwhile: about a sixteenth of the rounds before, at most. At the beginning of
+a run the topics change much, and replicas that miss more of each other's updates pull them apart: the first rounds are
+not divided, and the exchanges grow until each replica does all of its updates. A short exchange is not worth its time
 either: any few minibatches contain most of the frequent words, so most rows travel, however short it is. Replicas begin
 after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or when an exchange has as many rounds as
 exchanges ever have.
 
-A run that does not say how many replicas it has gets `REPLICAS` of a long pass: where each has enough updates in the
-last exchange of the first pass.
+A run that does not say how many replicas it has gets `REPLICAS` if its passes are long: if each has enough updates in
+an exchange after the first one.
 """
 
 from __future__ import annotations

@@ -226,8 +226,8 @@ def fit(
         note(0)
         return original["passes"](loop)
 
-    def take(loop: Any, reports: Any) -> None:
-        original["_take"](loop, reports)
+    def take(loop: Any, params: Any, reports: Any) -> None:
+        original["_take"](loop, params, reports)
         note(loop.model.cursor.step)
 
     original = {name: getattr(train._Loop, name) for name in ("passes", "_take")}

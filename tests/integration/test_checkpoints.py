@@ -95,6 +95,17 @@ def test_a_run_is_saved_before_it_is_terminated(corpus, expected, tmp_path):
     assert bits(resumed) == expected["adding"]
 
 
+def test_each_part_of_a_resumed_run_has_the_whole_time(corpus, tmp_path):
+    """Or a job that runs again and again with the same limit would not get any further."""
+    updates = [0]
+    for _ in range(3):
+        model = estimator("adding", max_iter=10_000, max_time=0.3)
+        model.fit(corpus, checkpoint=tmp_path / "r", resume=True)
+        updates.append(model.n_batch_iter_)
+    assert updates[0] < updates[1] < updates[2] < updates[3]
+    assert model.run_["counts"]["seconds"] > 0.6  # of all parts
+
+
 def test_a_run_that_is_cut_before_its_last_score_takes_it(corpus, tmp_path):
     settings = {"max_iter": 2, "validation": 0.1, "random_state": 1}
     scores = [row.get("score") for row in estimator("adding", **settings).fit(corpus).history_]

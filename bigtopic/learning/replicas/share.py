@@ -48,7 +48,7 @@ class Share:
     def missed(self, n_steps: int | None) -> int:
         """Updates that each of these misses, and has to make up for, in a run of so many: half of those of the other
         replicas would be before it, on average. None in the second half, where larger steps would leave noise, nor
-        where the length of the run is unknown."""
+        in a stream, whose length is unknown."""
         late = n_steps is None or 2 * self.cursors[0].step >= n_steps
         return 0 if late else (self.n_updates - len(self.rounds)) // 2
 

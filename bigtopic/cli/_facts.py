@@ -110,6 +110,8 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
     model = estimator._fitted()
     scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]
     tokens, seconds = learned(estimator) or (None, None)
+    run = estimator.run_ or {}
+    unfinished = "ended" not in run and estimator.n_iter_ < run.get("passes", 0)
     return {
         "kind": "model",
         "url": url,
@@ -129,7 +131,7 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "random_state": estimator.random_state_,
         "fingerprint": model_identity(model)["topics"],
         "run": estimator.run_,
-        "command": command_of(estimator.run_, train),
+        "command": command_of(estimator.run_, train, unfinished),
     }
 
 

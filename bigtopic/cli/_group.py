@@ -113,6 +113,8 @@ class Verbs(click.Group):
                 return super().invoke(ctx)
             except click.UsageError as error:
                 name_config(error)
+                if isinstance(error, click.NoSuchOption):
+                    _name_of_argument(error)
                 # The message quotes arguments, which a shell may have expanded.
                 vars(error)["message"] = printable(error.message)
                 raise
@@ -148,6 +150,14 @@ def _terminable() -> Iterator[None]:
 
 def _terminate(number: int, frame: Any) -> None:
     raise SystemExit(TERMINATED)
+
+
+def _name_of_argument(error: click.NoSuchOption) -> None:
+    """Suggest the option that sets the argument of a Python function that was typed as an option."""
+    typed = error.option_name.lstrip("-").replace("-", "_")
+    for option in error.ctx.command.params if error.ctx is not None else ():
+        if option.name == typed:
+            vars(error)["possibilities"] = [option.opts[0]]
 
 
 def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:

@@ -21,7 +21,7 @@ _FILE = "bigtopic.config"  # the file of --config, and the context of its verb, 
 _ALWAYS = ("method", "random_state", "n_components")
 
 
-def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | None:
+def command_of(run: Mapping[str, Any] | None, train: click.Command, unfinished: bool = False) -> str | None:
     """The command that repeats a run, to write a model at MODEL; None when no command does, as for a run that Ctrl-C
     or its time limit ended.
 
@@ -29,10 +29,11 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | Non
     ----------
     run : the record of a fit, see `bigtopic.estimators.saved.run_record`
     train : the verb
+    unfinished : whether the run is one that was saved before its end
     """
     options = options_of(run, train)
     url = ((run or {}).get("corpus") or {}).get("url")
-    cut = (run or {}).get("ended") in ("interrupt", "max_time")
+    cut = (run or {}).get("ended") in ("interrupt", "max_time") or unfinished
     if options is None or url is None or url.startswith("-") or cut:
         return None
     words = ["bigtopic", str(train.name), url, "MODEL"]

@@ -41,7 +41,9 @@ def _described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str
     from bigtopic.cli import _facts, _stores
     from bigtopic.cli.train import command as train
     from bigtopic.corpus.store import open_corpus
+    from bigtopic.errors import InputError
     from bigtopic.estimators.persistence import load_model
+    from bigtopic.storage.place import Place
 
     if _stores.is_model(store) or _stores.is_checkpoint(store):
         facts = _facts.facts_of_model(load_model(store), store, train)  # every array has been read
@@ -49,6 +51,11 @@ def _described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str
     if _stores.is_topics(store):
         facts = _facts.facts_of_topics(store, verify)
         return facts, _facts.topics_lines(facts)
+    if not Place.of(store).exists():
+        raise InputError(
+            f"there is nothing at {store}{Place.of(store).nearest()}; give the path of a corpus, a model, a checkpoint "
+            "or topics of documents"
+        )
     corpus = open_corpus(store)
     if verify:
         corpus.verify()

@@ -198,7 +198,7 @@ def _estimator(method: str | None, **settings: Any) -> Any:
             del settings[name]
         elif name not in known:
             raise SettingError(
-                f"{name}: method {get(method).name!r} learns a {kind.__name__}, which has no such option"
+                f"{name}: method {get(method).name!r} learns the model {kind.__name__}, which has no such option"
             )
     return kind(method=method or known["method"], **settings)
 

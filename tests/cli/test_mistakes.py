@@ -28,6 +28,9 @@ def three(tmp_path_factory):
     [
         (["trian", "x"], "there is no verb 'trian'; did you mean 'train'?"),
         (["train", "CORPUS", "m.zarr", "--tpics", "3"], "--topics"),
+        (["train", "CORPUS", "m.zarr", "--max-iter", "3"], "Did you mean '--passes'?"),
+        (["train", "CORPUS", "m.zarr", "--n-components", "3"], "Did you mean '--topics'?"),
+        (["info", "nothing.zarr"], "there is nothing at nothing.zarr; give the path of a"),
         (["ingest", "SOURCE"], "Missing argument 'CORPUS'"),
         (["train", "CORPUS", "m.zarr", "--method", "online-cbv0"], "did you mean 'online-cvb0'"),
         (["ingest", "SOURCE", "c.zarr", "--format", "jsonlines"], "did you mean 'json_lines'"),
@@ -112,12 +115,12 @@ def test_warnings_name_the_options(corpus, tmp_path):
     assert "dominate the topics; pass --stop-words english to 'bigtopic ingest'\n" in said
 
 
-def test_an_interrupted_verb_ends_with_130(monkeypatch):
+def test_an_interrupted_verb_ends_with_130(monkeypatch, tmp_path):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bigtopic.corpus.store.open_corpus", interrupted)
-    assert run("info", "nothing.zarr", code=130).output == "Interrupted\n"
+    assert run("info", tmp_path, code=130).output == "Interrupted\n"
 
 
 def test_a_value_in_a_file_of_options_is_named_with_the_file(corpus, tmp_path):

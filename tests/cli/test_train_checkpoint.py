@@ -74,6 +74,16 @@ def test_a_run_is_shown_as_the_model_that_it_is(tmp_path, corpus):
     assert CliRunner().invoke(main, ["topics", str(path)]).exit_code == 0
 
 
+def test_a_run_that_is_not_at_its_end_has_no_command(tmp_path, corpus):
+    """The command would repeat a complete run, which made other topics."""
+    done, cut = tmp_path / "done.ckpt", tmp_path / "cut.ckpt"
+    assert train(corpus, tmp_path / "a.zarr", "--checkpoint", done).exit_code == 0
+    limit = ["--max-time", "0.0001s", "--passes", 50]
+    assert train(corpus, tmp_path / "b.zarr", "--checkpoint", cut, *limit).exit_code == 0
+    shown = {path: CliRunner().invoke(main, ["info", str(path)]).output for path in (done, cut)}
+    assert "repeat with" in shown[done] and "repeat with" not in shown[cut]
+
+
 def test_what_is_there_is_told(tmp_path, corpus):
     stored, path = corpus, tmp_path / "run.ckpt"
     assert train(stored, tmp_path / "a.zarr", "--checkpoint", path).exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,8 @@ def test_a_cluster_whose_workers_are_paused_is_an_error(monkeypatch):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 0.2)
     with hosts.scheduler() as client, hosts.worker(client, host="127.0.0.1", private_files=CAN):
         client.run(pause)
+        while {worker["status"] for worker in workers.described(client).values()} != {"paused"}:
+            time.sleep(0.01)  # until the scheduler knows
         with pytest.raises(ClusterError, match=r"no worker that accepts work.*give them more memory"):
             cluster.send(client, 1)
 

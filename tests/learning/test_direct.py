@@ -150,14 +150,14 @@ def test_each_row_is_added_once_along_the_tree(n_workers, n_asked, n_leaves, mon
     assert set(map(network.asked.__getitem__, addresses)) == {n_asked}
 
 
-def test_a_worker_of_each_circle_asks_another_one_first():
+def test_a_worker_of_each_stage_asks_another_one_first():
     """So no worker is asked by all others at a time."""
     bounds = range(65)
-    for stage in (0, 1):
+    for which in (0, 1):
         first = []
-        for number in range(64):
-            stage = stages_of(bounds, number)[stage]
-            assert stage.workers[stage.place] == number
+        for rank in range(64):
+            stage = stages_of(bounds, rank)[which]
+            assert stage.workers[stage.place] == rank
             first.append(stage.workers[stage.others()[0]])
         assert sorted(first) == list(range(64))
 

@@ -23,7 +23,8 @@ read once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -88,11 +89,17 @@ class RunningMean(Forwarding):
     ) -> None:
         """As `LazyArray.add`; costs the rows of `stats`, and now and then the axis."""
         decay = checked(self._array, stats, weight, decay, row_weight, row_decay).decay
+        with self.following(stats.ids, decay):
+            self._array.add(stats, weight, decay, row_weight, row_decay)
+
+    @contextmanager
+    def following(self, ids: np.ndarray | None, decay: np.ndarray) -> Iterator[None]:
+        """In this context, the array decays, and changes in these rows (all rows for None); the mean stays."""
         if (self._factor > LARGEST * decay).any() or self._array.scale_after(decay).min() < SMALLEST_SCALE:
             self._settle()
-        ids, factor = self._array.rows_of(stats.ids), self._factor
+        ids, factor = self._array.rows_of(ids), self._factor
         before = _statistics(self._array, ids)
-        self._array.add(stats, weight, decay, row_weight, row_decay)
+        yield
         if factor.any():
             factor = np.divide(factor, decay, out=np.zeros_like(factor), where=factor > 0)
             before *= decay

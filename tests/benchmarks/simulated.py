@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -152,8 +152,8 @@ def replace_tasks() -> None:
     reduce.add = collectives.add = collectives.joined = _joined
     collectives.share_documents, collectives.changes_of = _Documents, _changes
     collectives.node_stats_alone = _node_stats
-    direct.parts, direct.whole, direct.begin_move = _parts, _whole, _begin_move
-    collectives.Exchange.move = collectives.LongRound.move = _move
+    direct.parts, direct.begin_move = _parts, _begin_move
+    collectives.Exchange.move, collectives.LongRound.move = _add_parts, _move
     copies.hold = _hold
     mailbox.Mailbox._ask = _ask
 
@@ -221,12 +221,6 @@ def _parts(nodes: Any, places: Sequence[int], *_: Any) -> Iterator[tuple[int, li
         yield place, part
 
 
-def _whole(sums: list[Sized]) -> Sized:
-    n_bytes = sum(one.n_bytes for one in sums)
-    _costs.sleep(n_bytes * _costs.join)
-    return Sized(n_bytes, sums[0].n_docs)
-
-
 def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
     """Workers of a process have one copy together."""
     with copies._changed:
@@ -238,8 +232,14 @@ def _begin_move(version: copies.Version, names: Any) -> Any:
     return SimpleNamespace(arrays={})
 
 
-def _move(collective: Any, run: Any, params: Any, total: Any) -> None:
-    _costs.sleep(_costs.params * _costs.move)
+def _add_parts(collective: Any, run: Any, params: Any, parts: Iterable[Sized]) -> None:
+    for part in parts:
+        _costs.sleep(part.n_bytes * _costs.move)
+
+
+def _move(collective: Any, run: Any, params: Any, parts: Iterable[Sized]) -> None:
+    n_bytes = sum(part.n_bytes for part in parts)
+    _costs.sleep(n_bytes * _costs.join + _costs.params * _costs.move)
 
 
 _ask_at_once = mailbox.Mailbox._ask

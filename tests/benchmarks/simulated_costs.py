@@ -107,19 +107,19 @@ def moving_seconds(n_topics: int) -> tuple[float, ...]:
     from bigtopic.state.params import Params
     from bigtopic.types import AxisStats
 
-    run, params, _ = made_run("online-cvb0", n_topics, shape(), {})
+    _, params, _ = made_run("online-cvb0", n_topics, shape(), {})
     name, array = "topic_words", params["topic_words"]
     stats = AxisStats(np.arange(N_WORDS, dtype=np.int32), np.ones(array.raw.shape, np.float32))
-    changes = Changes({name: stats}, {name: np.full(array.n_columns, 0.1)}, ())
+    sums = np.ones(array.n_columns)
+    changes = Changes({name: stats}, {name: sums}, {name: 0.1 * sums}, ())
     columns = {name: n_topics}
     divided = [part for _, ((_, part),) in parts([(1, changes)], range(PARTS), columns=columns)]
-    settings = replace(run.settings, average=0.0)
     works = (
         lambda: add_axis(stats, stats),
         lambda: list(parts([(1, changes)], range(PARTS), columns=columns)),
         lambda: whole(divided),
         array.copy,
-        lambda: add_changes(Params({name: array}), changes, settings),
+        lambda: add_changes(Params({name: array}), divided),
     )
     return tuple(thread_seconds(work) / stats.values.nbytes for work in works)
 

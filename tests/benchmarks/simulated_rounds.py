@@ -103,6 +103,7 @@ class Driver:
         self._ids = np.arange(N_WORDS, dtype=np.int32)
         self._values = np.full((N_WORDS, costs.bytes_of_row // 4), 0.01, np.float32)
         self._send, self._result_of = parallel.send, graphs.result_of
+        self._results_of = among_workers.results_of
 
     def __enter__(self) -> Driver:
         self._stack = ExitStack()
@@ -112,7 +113,7 @@ class Driver:
                 (workers, "GONE_SECONDS", PATIENCE),
                 (parallel, "send", self.send),
                 (graphs, "result_of", self.result_of),
-                (among_workers, "whole", self.whole),
+                (among_workers, "results_of", self.results_of),
             ]
         for one in changed:
             self._stack.enter_context(mock.patch.object(*one))
@@ -137,18 +138,21 @@ class Driver:
         self.costs.sleep(result.n_bytes * self.costs.byte)
         return Stats(self._rows(result.n_bytes), result.n_docs, float(N_TOKENS), result.info)
 
-    def whole(self, sums: list[Sized]) -> Changes | Stats:
+    def results_of(self, client: Any, futures: Any, addresses: Any) -> list[Any]:
         """The same for the rows that each worker has added: changes, if they come with reports."""
-        n_bytes = sum(one.n_bytes for one in sums)
-        self.costs.sleep(n_bytes * self.costs.byte)
-        reports = tuple(report for one in sums for report in one.reports)
-        if not reports:
-            return Stats(self._rows(n_bytes), sums[0].n_docs, float(N_TOKENS))
-        return Changes(self._rows(n_bytes), {"topic_words": np.zeros(self._values.shape[1])}, reports)
+        sums = self._results_of(client, futures, addresses)
+        self.costs.sleep(sum(one.n_bytes for one in sums) * self.costs.byte)
+        nothing = {"topic_words": np.zeros(self._values.shape[1])}
+        return [
+            Changes(self._rows(one.n_bytes, i, len(sums)), nothing, nothing, one.reports)
+            if one.reports
+            else Stats(self._rows(one.n_bytes, i, len(sums)), one.n_docs, float(N_TOKENS))
+            for i, one in enumerate(sums)
+        ]
 
-    def _rows(self, n_bytes: int) -> dict[str, AxisStats]:
-        n_rows = n_bytes // self.costs.bytes_of_row
-        return {"topic_words": AxisStats(self._ids[:n_rows], self._values[:n_rows])}
+    def _rows(self, n_bytes: int, place: int = 0, n_places: int = 1) -> dict[str, AxisStats]:
+        ids = self._ids[place : n_places * (n_bytes // self.costs.bytes_of_row) : n_places]
+        return {"topic_words": AxisStats(ids, self._values[: len(ids)])}
 
 
 class Watch:

@@ -52,7 +52,7 @@ def follow(run: Any, version: Version, changes: Changes) -> None:
     collective = Exchange(version, (), (0, 2), Cursor(0, 40, 40), 3)
     params = begin_move(version, collective.moved(run))
     if params is not None:
-        collective.move(run, params, changes)
+        collective.move(run, params, [changes])
         end_move(version, params, collective.n_updates)
 
 
@@ -76,7 +76,7 @@ def test_a_copy_moves_once_and_as_the_params_do(begun):
     before, start = arrays_of(START), bits(params.without_means())
     for _ in range(2):  # a task may be done again
         follow(run, START, changes)
-    add_changes(params, changes, run.settings)
+    add_changes(params, [changes], run.settings.schemes if run.settings.average else ())
     assert copy.version == after(START, 3) == Version(START.name, 3)
     assert bits(Params(arrays_of(copy.version))) == bits(params.without_means()) != start
     assert bits(Params(before)) == start  # for tasks that still read it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +18,8 @@ from bigtopic.types import AxisStats, Stats
 
 __all__ = ["exchange"]
 
-# {array: ({row: what was added}, the share that all rows lost)}
-Changes = dict[str, tuple[dict[int, np.ndarray], np.ndarray]]
+# {array: ({row: what was added}, its column sums, the share that all rows lost)}
+Changes = dict[str, tuple[dict[int, np.ndarray], np.ndarray, np.ndarray]]
 
 
 def exchange(
@@ -78,31 +79,31 @@ def _folded(params: Params) -> Params:
 
 def _changed(
     name: str, start: Params, learnt: Params, seen: _Seen
-) -> tuple[dict[int, np.ndarray], np.ndarray]:
+) -> tuple[dict[int, np.ndarray], np.ndarray, np.ndarray]:
     now, before = learnt[name], start[name]
     moved = (now.raw - before.raw) * now.scale.astype(now.dtype)
-    return {row: moved[row] for row in sorted(seen.rows[name])}, 1.0 - now.scale
+    rows = {row: moved[row] for row in sorted(seen.rows[name])}
+    return rows, now.sums - now.scale * before.sums, 1.0 - now.scale
 
 
 def _plus(a: Changes, b: Changes) -> Changes:
     total = {}
-    for name, (rows, lost) in a.items():
-        more, lost_too = b[name]
+    for name, (rows, sums, lost) in a.items():
+        more, sums_too, lost_too = b[name]
         both = dict(rows)
         for row, values in more.items():
             both[row] = both[row] + values if row in both else values
-        total[name] = both, lost + lost_too
+        total[name] = both, sums + sums_too, lost + lost_too
     return total
 
 
 def _add(params: Params, changes: Changes, settings: Settings, number: int) -> None:
-    for name, (rows, lost) in changes.items():
-        ids = sorted(rows)
-        added = AxisStats(np.array(ids, np.int32), np.array([rows[row] for row in ids]))
-        decay = np.maximum(1.0 - lost, 0.0)
-        if not settings.averages(number):
-            params[name].add(added, decay=decay)
-            continue
-        mean = RunningMean.of(params.arrays, name)
-        mean.add(added, decay=decay)
-        mean.count()
+    for name, (rows, sums, lost) in changes.items():
+        array, ids, decay = params[name], np.array(sorted(rows), np.int32), np.maximum(1.0 - lost, 0.0)
+        mean = RunningMean.of(params.arrays, name) if settings.averages(number) else None
+        with mean.following(ids, decay) if mean else nullcontext():
+            array.add(AxisStats(ids[:0], np.zeros((0, array.n_columns), array.dtype)), decay=decay)
+            array.sums = array.sums + sums
+            array.raw[ids] += np.array([rows[row] for row in ids]) * (1.0 / array.scale).astype(array.dtype)
+        if mean:
+            mean.count()

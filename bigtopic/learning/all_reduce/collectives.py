@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice, pairwise
 
 from bigtopic.learning.all_reduce.copies import after, take_ahead
 from bigtopic.learning.all_reduce.direct import Collective, NodeTask
+from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.executors.graph_tasks import node_stats_alone, node_tasks
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
@@ -79,8 +80,8 @@ class Exchange(Collective):
     def moved(self, run: Run) -> Collection[str]:
         return moved_arrays(run.settings.schemes)
 
-    def move(self, run: Run, params: Params, total: Changes) -> None:
-        add_changes(params, total, replace(run.settings, average=0.0))
+    def move(self, run: Run, params: Params, parts: Iterable[Changes]) -> None:
+        add_changes(params, parts)
 
 
 @dataclass(frozen=True)
@@ -115,5 +116,5 @@ class LongRound(Collective):
     def moved(self, run: Run) -> Collection[str]:
         return [*moved_arrays(run.settings.schemes), *run.settings.prior_schemes]
 
-    def move(self, run: Run, params: Params, total: Stats) -> None:
-        step(params, self.first, total, replace(run.settings, average=0.0))
+    def move(self, run: Run, params: Params, parts: Iterable[Stats]) -> None:
+        step(params, self.first, whole(list(parts)), replace(run.settings, average=0.0))

@@ -4,7 +4,7 @@ Each worker takes part with one task:
 
     1. it does its share of the work, which is consecutive: added up to the largest nodes of the merge tree;
     2. it receives every W-th row from each of the W workers, and adds these rows along the rest of the tree;
-    3. it collects the sums of all rows, and moves its copy by them.
+    3. it collects the sums of all rows, and moves its copy by them, as they come where it can.
 
 So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
 all add at the same time. Many workers do 2. and 3. in two stages each, so that a worker asks few others: it receives
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -40,7 +40,7 @@ from bigtopic.learning.all_reduce.copies import (
     keep_ahead,
     lose,
 )
-from bigtopic.learning.all_reduce.rows import Node, parts, reports_of, whole
+from bigtopic.learning.all_reduce.rows import Node, parts, reports_of
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import NodesInAnyOrder, Tree, cover
 from bigtopic.learning.replicas.documents import ShareDocuments
@@ -101,8 +101,8 @@ class Collective(ABC):
         """The arrays that `move` moves."""
 
     @abstractmethod
-    def move(self, run: Run, params: Params, total: Any) -> None:
-        """Update the params in place by the sum of all."""
+    def move(self, run: Run, params: Params, parts: Iterable[Any]) -> None:
+        """Update the params in place by the sum of all, whose rows come in parts."""
 
 
 def take_part(run: Run, collective: Collective, rank: int) -> Any:
@@ -150,13 +150,14 @@ def _part(run: Run, collective: Collective, rank: int, box: Mailbox) -> Any:
             nodes = _added(collective, stage, nodes, columns, box, meanwhile)
         ((_, added),) = nodes
         sums = [added]
-        for stage in reversed(stages):
-            coming = _collected(collective, stage, sums, box, meanwhile)
-            if stage is stages[0]:
-                params = begin_move(collective.version, collective.moved(run))  # while most of them come
-            sums = [*sums, *chain.from_iterable(coming)]
-        total = whole(sums)
-        if params is not None:
+        for stage in reversed(stages[1:]):
+            sums = [*sums, *chain.from_iterable(_collected(collective, stage, sums, box, meanwhile))]
+        coming = _collected(collective, stages[0], sums, box, meanwhile)
+        params = begin_move(collective.version, collective.moved(run))  # while most of them come
+        total = chain(sums, chain.from_iterable(coming))
+        if params is None:  # another task moves it
+            deque(total, maxlen=0)
+        else:
             collective.move(run, params, total)
             end_move(collective.version, params, collective.n_updates)
         if ahead:

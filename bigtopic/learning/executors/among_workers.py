@@ -82,19 +82,16 @@ class AmongWorkers:
         self._copies = Copies(sender, client)
         self._ahead: _Begun | None = None
 
-    def changes(self, segment: Segment) -> Changes:
-        """What the replicas of a segment change, added along the tree."""
+    def changes(self, segment: Segment) -> list[Changes]:
+        """What the replicas of a segment change, added along the tree, in parts."""
         attempts = count()
 
-        def attempt() -> Changes:
+        def attempt() -> list[Changes]:
             if next(attempts) == 0 and self._copies.are_useful():
                 with self._or_behind():
-                    changes: Changes = self._result_of(
-                        self._begun(segment), lambda: self._begin_next(segment)
-                    )
-                    return changes
+                    return self._results_of(self._begun(segment), lambda: self._begin_next(segment))
             self._drop()
-            return self._with_params(segment)
+            return [self._with_params(segment)]
 
         return self._sender.repeated(attempt)
 
@@ -111,7 +108,7 @@ class AmongWorkers:
         (cursor,) = [one for one in segment.cursors if one.round == rnd.number]
         with self._or_behind():
             version = self._copies.at(segment.params, cursor.step)
-            stats: Stats = self._result_of(self._begin_round(version, cursor, rnd))
+            stats: Stats = whole(self._results_of(self._begin_round(version, cursor, rnd)))
             return stats
 
     def _begin_round(self, version: Version, first: Cursor, rnd: Round) -> _Begun:
@@ -123,10 +120,10 @@ class AmongWorkers:
             slices[worker] += len(task)
         return self._submit(LongRound(version, *_bounds(threads, slices), first, n_nodes))
 
-    def _result_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> Any:
+    def _results_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> list[Any]:
         self._copies.advance(begun.collective.n_updates)
         self._ahead = begin_next() if self._copies.all_have_them() else None
-        return whole(results_of(self._client, begun.parts, begun.collective.workers))
+        return results_of(self._client, begun.parts, begun.collective.workers)
 
     @contextmanager
     def _or_behind(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bigtopic.learning.all_reduce.rows import reports_of, whole
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
 from bigtopic.learning.putting_off import keeping_scales
@@ -67,11 +68,12 @@ class Segment:
         n_docs = self.rounds[number].n_docs
         self.reports.append(RoundReport(self.cursors[number], n_docs, n_tokens, info))
 
-    def exchange(self, changes: Changes) -> None:
-        """Update the params by what all replicas changed."""
+    def exchange(self, parts: Sequence[Changes]) -> None:
+        """Update the params by what all replicas changed, as `add_changes` does."""
+        averaged = self.settings.schemes if self.settings.averages(self.cursors[-1].step + 1) else ()
         with uninterrupted():
-            add_changes(self.params, changes, self.settings)
-            self.reports.extend(changes.reports)
+            add_changes(self.params, [whole(parts)] if averaged else parts, averaged)
+            self.reports.extend(reports_of(parts))
 
 
 def by_segments(
@@ -82,7 +84,7 @@ def by_segments(
     max_seconds: float | None,
     do: Callable[[Segment], None],
     prefetching: Callable[[Iterator[Segment], int], Iterator[Segment]] | None = None,
-    replicate: Callable[[Segment], Changes] | None = None,
+    replicate: Callable[[Segment], Sequence[Changes]] | None = None,
 ) -> Updates:
     """What `Executor.advance` yields: `params` itself after each segment, updated in place.
 
@@ -90,8 +92,8 @@ def by_segments(
     ----------
     do : does the rounds of a segment without replicas
     prefetching : is given the segments and their pass, and yields the same segments
-    replicate : what the replicas of a segment change, added along the tree; None for one after the other, on this
-        thread
+    replicate : what the replicas of a segment change, added along the tree, in parts; None for one after the other, on
+        this thread
     """
     begun = time.perf_counter()
     n_rounds = 0
@@ -102,7 +104,7 @@ def by_segments(
             return
         try:
             if segment.shares:
-                segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))
+                segment.exchange(replicate(segment) if replicate else [_in_turn(run, segment)])
             else:
                 do(segment)
         except BaseException as failure:

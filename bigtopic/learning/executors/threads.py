@@ -135,11 +135,11 @@ class ThreadExecutor(Executor):
         # Kernels of a crew remember nothing of documents
         return Steps(one, segment.factors if knows_factors(segment.settings) else None, segment.report)
 
-    def _replicate(self, segment: Segment) -> Changes:
+    def _replicate(self, segment: Segment) -> list[Changes]:
         self._look_ahead()
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
         Pipeline([segment.shares], jobs, plus=joined).run(self._pool, self._n_threads)
-        return jobs.changes[0]
+        return jobs.changes
 
     def map_reduce(
         self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], iteration: Iteration

@@ -28,7 +28,7 @@ from bigtopic.state._kernels import (
     scatter_share,
 )
 
-__all__ = ["scaled_rows", "to_changes", "update"]
+__all__ = ["add_rows", "scaled_rows", "to_changes", "update"]
 
 
 @njit(**OUTER)
@@ -53,6 +53,18 @@ def to_changes(rows, raw, ids, scale, decay):
         source, target = raw[ids[i]], rows[i]
         for k in range(n_columns):
             target[k] = (target[k] - source[k] * scale[k]) * decay[k]
+
+
+@njit(**OUTER)
+def add_rows(raw, ids, values, factor):
+    """raw[ids[i], k] += values[i, k] * factor[k], in the columns that `values` has; rounded alike for any number."""
+    n_columns, last = values.shape[1], len(ids) - 1
+    for i in range(len(ids)):
+        for k in range(0, n_columns, LINE // raw.itemsize):
+            prefetch(raw, ids[min(i + AHEAD, last)], k)
+        source, target = values[i], raw[ids[i]]
+        for k in range(n_columns):
+            target[k] += source[k] * factor[k]
 
 
 @njit(**OUTER)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from sys import getsizeof
 
 import numpy as np
 
-from bigtopic.learning.reduce import add_axis, in_order
-from bigtopic.learning.rounds import Settings
+from bigtopic.kernels.support.entry import frozen
+from bigtopic.learning.reduce import add_axis
+from bigtopic.learning.replicas import _kernels
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import RoundReport
+from bigtopic.side_by_side import over_rows
 from bigtopic.state.contract.scheme_steps import check_moved, decays_too_much
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import RunningMean
 from bigtopic.types import AxisStats
@@ -24,12 +29,15 @@ ROUNDING = 1e-6  # by which the shares that replicas forget may add up to more t
 
 @dataclass(frozen=True)
 class Changes:
-    """What some replicas change, in the order of their rounds.
+    """What some replicas change, in the order of their rounds: all of it, or a part with some of the rows.
 
-    arrays : {name: the sum of their a_r}; lost : {name: the sum of their 1 - d_r, float64 (n_columns,)}
+    arrays : {name: the sum of their a_r}
+    sums : {name: column sums of this, over all rows, float64 (n_columns,)}
+    lost : {name: the sum of their 1 - d_r, float64 (n_columns,)}
     """
 
     arrays: Mapping[str, AxisStats]
+    sums: Mapping[str, np.ndarray]
     lost: Mapping[str, np.ndarray]
     reports: tuple[RoundReport, ...]
 
@@ -41,27 +49,62 @@ def joined(a: Changes, b: Changes) -> Changes:
     """The sum; neither argument is changed."""
     return Changes(
         {name: add_axis(a.arrays[name], b.arrays[name]) for name in a.arrays},
+        {name: a.sums[name] + b.sums[name] for name in a.sums},
         {name: a.lost[name] + b.lost[name] for name in a.lost},
         a.reports + b.reports,
     )
 
 
-def add_changes(params: Params, changes: Changes, settings: Settings) -> None:
-    """Add what all replicas changed to the params that they began with. Means count an exchange as one update.
+def add_changes(params: Params, parts: Iterable[Changes], averaged: Collection[str] = ()) -> None:
+    """Add what all replicas changed to the params that they began with.
+
+    Parameters
+    ----------
+    parts : with different rows, in any order, which may lack padding. A row is added by itself, and sums are those of
+        all rows, so the bits are the same however rows are divided
+    averaged : arrays whose running means count this as one update; then `parts` is only one
 
     Raises
     ------
     ModelError
         When the replicas together forget more than there is. Nothing has moved then.
     """
-    for name, lost in changes.lost.items():
-        if (lost > 1.0 + ROUNDING).any():
-            raise decays_too_much(name)
-    means = {}
-    if settings.average and settings.averages(changes.reports[-1].cursor.step + 1):
-        means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
-    for name, rows in changes.arrays.items():
-        means.get(name, params[name]).add(in_order(rows), decay=np.maximum(1.0 - changes.lost[name], 0.0))
-        check_moved({name: params[name]}, params.arrays.get(DOC_TOPIC_PRIOR))
+    parts = iter(parts)
+    first = next(parts)
+    decays = {name: _decay(name, lost) for name, lost in first.lost.items()}
+    means = {name: RunningMean.of(params.arrays, name) for name in averaged}
+    with ExitStack() as stack:
+        for name, mean in means.items():
+            stack.enter_context(mean.following(first.arrays[name].ids, decays[name]))
+        for name, decay in decays.items():
+            _move_totals(params[name], first.sums[name], decay)
+        for part in chain([first], parts):
+            for name, rows in part.arrays.items():
+                _add_rows(params[name], rows)
+    check_moved({name: params[name] for name in decays}, params.arrays.get(DOC_TOPIC_PRIOR))
     for mean in means.values():
         mean.count()
+
+
+def _decay(name: str, lost: np.ndarray) -> np.ndarray:
+    if (lost > 1.0 + ROUNDING).any():
+        raise decays_too_much(name)
+    return np.maximum(1.0 - lost, 0.0)
+
+
+def _move_totals(array: LazyArray, sums: np.ndarray, decay: np.ndarray) -> None:
+    no_rows = AxisStats(np.zeros(0, np.int32), np.zeros((0, array.n_columns), array.dtype))
+    array.add(no_rows, decay=decay)
+    array.sums = array.sums + sums
+
+
+def _add_rows(array: LazyArray, rows: AxisStats) -> None:
+    if len(rows.values) == 0:  # of an array without ids, only one part has any
+        return
+    ids, values = frozen(array.rows_of(rows.ids), np.int32), frozen(rows.values, array.dtype)
+    factor = (1.0 / array.scale).astype(array.dtype)
+
+    def add(start: int, stop: int) -> None:
+        _kernels.add_rows(array.raw, ids[start:stop], values[start:stop], factor)
+
+    over_rows(add, len(ids), 3 * array.n_columns * values.itemsize)

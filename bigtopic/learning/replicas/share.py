@@ -99,7 +99,8 @@ class _Replica:
         reports = self._reports()
         moved = moved_arrays(self._settings.schemes)
         rows = {name: self._change(name) for name in moved}
-        return Changes(rows, {name: 1.0 - self._params[name].scale for name in moved}, tuple(reports))
+        sums = {name: self._change_of_sums(name) for name in moved}
+        return Changes(rows, sums, {name: 1.0 - self._params[name].scale for name in moved}, tuple(reports))
 
     def _reports(self) -> list[RoundReport]:
         """Make the updates: as many at once as possible, and others one by one."""
@@ -140,6 +141,12 @@ class _Replica:
         scales = start.scale.astype(now.dtype), now.scale.astype(now.dtype)
         _kernels.to_changes(now.raw, frozen(start.raw, start.dtype), self._rows(start), *scales)
         return AxisStats(self._ids.get(now.axis), now.raw)
+
+    def _change_of_sums(self, name: str) -> np.ndarray:
+        """The column sums of a_r."""
+        start, now = self._start[name], self._params[name]
+        sums: np.ndarray = now.sums - now.scale * start.sums
+        return sums
 
     def _rows(self, array: LazyArray) -> np.ndarray:
         """The rows of an array of the start that the share needs."""

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 NO_WORKERS_SECONDS = 30
+SILENT_SECONDS = 2  # without a worker, before a warning says what is waited for
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 DONE_SECONDS = 0.003  # between two looks whether results are there
 GONE_SECONDS = 2  # that results take before one looks whether their workers are there
@@ -38,7 +39,7 @@ _PAUSED = (
 
 
 def addresses(client: Any) -> list[str]:
-    """Addresses of the workers; waits for the first.
+    """Addresses of the workers; waits for the first, and warns where it takes longer than `SILENT_SECONDS`.
 
     Raises
     ------
@@ -48,6 +49,13 @@ def addresses(client: Any) -> list[str]:
     if not client.nthreads():
         # A task, because clusters that adapt start workers for nothing else
         future = client.submit(bool, key=task_key("bt-hello", new_name()), pure=False)
+        wait_for([future], min(SILENT_SECONDS, NO_WORKERS_SECONDS))
+        if future.status == "pending" and SILENT_SECONDS < NO_WORKERS_SECONDS:
+            what, remedy = _NO_WORKER
+            warn(
+                f"the Dask scheduler at {client.scheduler.address} has {what}; bigtopic waits {NO_WORKERS_SECONDS} "
+                f"seconds for the first: {remedy}"
+            )
         try:
             future.result(NO_WORKERS_SECONDS)
         except TimeoutError as error:

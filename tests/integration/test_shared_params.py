@@ -76,6 +76,7 @@ def test_workers_are_asked_and_their_addresses_do_not_matter(other_address, thre
     assert not shares_files(three_workers, [Path("/nowhere")])
 
 
+@pytest.mark.filterwarnings("ignore:the Dask scheduler at .* has no worker")  # if starting one takes long
 def test_a_cluster_that_has_no_workers_yet_is_waited_for(corpus):
     with hosts.scheduler("127.0.0.1") as client, ExitStack() as late:
         timer = threading.Timer(
@@ -86,6 +87,7 @@ def test_a_cluster_that_has_no_workers_yet_is_waited_for(corpus):
         timer.join()
 
 
+@pytest.mark.filterwarnings("ignore:the Dask scheduler at .* has no worker")
 def test_a_cluster_that_starts_workers_when_there_are_tasks(corpus):
     with hosts.scheduler() as client:
         client.cluster.adapt(minimum=0, maximum=1, interval="100ms")

@@ -200,6 +200,18 @@ def test_a_result_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
                 joining.join()
 
 
+def test_a_fit_that_waits_for_the_first_worker_says_so(corpus, monkeypatch):
+    monkeypatch.setattr(workers, "SILENT_SECONDS", 0.2)
+    with hosts.scheduler() as client, ExitStack() as stack:
+        joining = threading.Timer(1.0, lambda: stack.enter_context(hosts.worker(client)))
+        joining.start()
+        with pytest.warns(
+            BigtopicWarning, match="has no worker; bigtopic waits 30 seconds for the first: start"
+        ):
+            LDA(4, max_iter=1, client=client).fit(corpus)
+        joining.join()
+
+
 def test_a_task_that_ends_by_a_timeout_of_its_own(closing):
     def late():
         raise TimeoutError("of the task")

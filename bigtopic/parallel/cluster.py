@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from bigtopic import buffers
 from bigtopic.errors import BigtopicError, ClusterError, SettingError
-from bigtopic.parallel import workers
+from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
 
@@ -237,7 +237,7 @@ class _ClientMap:
 
     def _give_up(self, futures: list[Any]) -> None:
         """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
-        workers.wait_for(futures, GIVE_UP_SECONDS)
+        results.wait_for(futures, GIVE_UP_SECONDS)
         for future in futures:
             future.cancel()
 
@@ -256,7 +256,7 @@ class _ClientMap:
         return result
 
     def _result(self) -> Any:
-        return workers.result_of(self._client, self._waiting[0][1])
+        return results.result_of(self._client, self._waiting[0][1])
 
     def _begin_again(self) -> None:
         self._sent = self._send()

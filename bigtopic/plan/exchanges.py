@@ -1,13 +1,17 @@
-"""Which rounds replicas do between two exchanges of their changes, and which of them each replica does.
+"""Which rounds belong to an exchange, and which of them each replica does.
 
-    rounds of an exchange = min(R x updates of each, n / 16 x R / (R - 1)),    R replicas, n rounds done before it
+An *exchange* is the updates that replicas make from the same params, and the sum of their changes at its end.
+
+    rounds of an exchange = min(R x updates of each, n / 16 x R / (R - 1), n / 15),    R replicas, n rounds before it
 
 A replica misses what the other R - 1 do meanwhile: about a sixteenth of the rounds before, at most. At the beginning of
 a run the topics change much, and replicas that miss more of each other's updates pull them apart: the first rounds are
-not divided, and the exchanges grow until each replica does all of its updates. A short exchange is not worth its time
-either: any few minibatches contain most of the frequent words, so most rows travel, however short it is. Replicas begin
-after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or when an exchange has as many rounds as
-exchanges ever have.
+not divided, and the exchanges grow until each replica does all of its updates. The last term matters to fewer than 16
+replicas: a step is at most 1 / (rounds of the exchange), so in longer exchanges steps would be too small.
+
+A short exchange is not worth its time: any few minibatches contain most of the frequent words, so most rows travel,
+however short it is. Replicas begin after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or
+when an exchange can have its full number of rounds.
 
 A run that does not say how many replicas it has gets `REPLICAS` if its passes are long: if each has enough updates in
 an exchange after the first one.
@@ -36,7 +40,7 @@ __all__ = [
 
 REPLICAS = 32  # of a long pass, where a run does not say otherwise
 REPLICA_UPDATES = 8  # of each replica, where a run has replicas and does not say otherwise
-FIRST = 20  # rounds at the beginning of a run that are never divided
+FIRST = 20  # rounds of a run before replicas begin, where a plan does not say otherwise
 MISSED_SHARE = 16  # a replica misses at most one in so many of the rounds before an exchange
 ENTRIES_PER_WORD = 256  # words of documents before replicas begin, for each word of the vocabulary
 # A run has `REPLICAS` by default only if each makes at least so many updates in an exchange, of documents with at least
@@ -50,16 +54,16 @@ Item = TypeVar("Item")
 
 def largest_exchange(done: int, replicas: int) -> int:
     """Rounds of an exchange after so many rounds, at most."""
-    return done * replicas // (MISSED_SHARE * (replicas - 1))
+    return min(done * replicas // (MISSED_SHARE * (replicas - 1)), done // (MISSED_SHARE - 1))
 
 
 def rounds_before(n_rounds: int, replicas: int) -> int:
     """After how many rounds an exchange may have `n_rounds`."""
-    return -(-n_rounds * MISSED_SHARE * (replicas - 1) // replicas)
+    return max(-(-n_rounds * MISSED_SHARE * (replicas - 1) // replicas), n_rounds * (MISSED_SHARE - 1))
 
 
 def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) -> tuple[int, int]:
-    """Replicas of a run that does not say how many, and updates of each between two exchanges, at most.
+    """Replicas of a run that does not say how many, and updates of each in an exchange, at most.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ def undivided_rounds(
         return FIRST
     worth = math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries))
     whole = rounds_before(min(replicas * updates, n_rounds), replicas)
-    return max(FIRST, rounds_before(2, replicas), min(whole, worth))
+    return max(rounds_before(2, replicas), min(whole, worth))
 
 
 def exchange_of(number: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int) -> int:

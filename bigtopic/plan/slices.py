@@ -93,7 +93,7 @@ class Plan:
     shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
     seed : seed of the permutation
     replicas : copies of the params that learn side by side
-    replica_updates : rounds of each between two exchanges, at most; those of all of them are a segment, see `exchanges`
+    replica_updates : rounds of each in an exchange, at most; an exchange is a segment, see `exchanges`
     undivided_rounds : rounds of a run before replicas begin
     begin : where the run begins; earlier passes may have had other numbers of rounds
 

@@ -219,7 +219,7 @@ class LazyArray:
             self, stats, weight, decay, row_weight, row_decay
         )
         ids = self.rows_of(stats.ids)
-        self._decay(decay)
+        self.decay(decay)
         known = stats.sums if row_weight is None and not self._counts else None
         if self.put_off is not None:
             if row_weight is not None or row_decay is not None:
@@ -284,7 +284,8 @@ class LazyArray:
         factor: np.ndarray = (weight / self.scale).astype(self.raw.dtype)
         return factor
 
-    def _decay(self, decay: np.ndarray) -> None:
+    def decay(self, decay: np.ndarray) -> None:
+        """statistics <- decay * statistics; float64 (n_columns,), none below 0, and 0 or 1 for integers."""
         least = decay.min()
         if least == 1.0 and decay.max() == 1.0:
             return

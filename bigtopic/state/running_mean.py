@@ -117,8 +117,7 @@ class RunningMean(Forwarding):
         one[0, 0] = 1.0
         self._n_averaged.add(AxisStats(None, one))
         share = 1.0 / self._n_averaged.first_row()[0]
-        nothing = AxisStats(np.zeros(0, np.int32), np.zeros((0, self.n_columns)))
-        self._rest.add(nothing, decay=1.0 - share)
+        self._rest.decay(np.full(self.n_columns, 1.0 - share))
         self._set_factor((1.0 - share) * self._factor + share)
 
     def copied(self) -> LazyArray:

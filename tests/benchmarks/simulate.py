@@ -87,13 +87,15 @@ class Found(NamedTuple):
 class Measured(NamedTuple):
     """What rounds take, in the pairs that count.
 
-    found : medians; low, high : quartiles of the efficiency
+    found : medians, each of its own
+    low, efficiency, high : quartiles of the efficiency
     pairs, made : that count, and that were made
     quiet : whether the machine was, in enough of them
     """
 
     found: Found
     low: float
+    efficiency: float
     high: float
     pairs: int
     made: int
@@ -178,9 +180,9 @@ def measured(made: Sequence[Pair], found: Callable[[Pair], Found]) -> Measured:
     counting = chosen([pair for pair in made if found(pair).path >= found(pair).least])
     several = [found(pair) for pair in counting] or [Found(*[np.nan] * len(Found._fields))]
     middle = Found(*(float(np.median(figures)) for figures in zip(*several, strict=True)))
-    low, high = np.quantile([one.efficiency for one in several], [0.25, 0.75])
+    quartiles = np.quantile([one.efficiency for one in several], [0.25, 0.5, 0.75]).tolist()
     quiet = len(counting) >= LEAST and all(pair.noise <= 1 for pair in counting)
-    return Measured(middle, float(low), float(high), len(counting), len(made), quiet)
+    return Measured(middle, *quartiles, len(counting), len(made), quiet)
 
 
 def check(given: argparse.Namespace) -> None:
@@ -206,7 +208,7 @@ def row(key: Key, one: Measured) -> tuple[str, ...]:
     found = one.found
     return (
         kind, f"{n_topics}", f"{n_workers}", f"{rate:,.0f}", f"{found.seconds:.2f}",
-        f"{found.efficiency:.0%}{mark(one)}", f"{one.low:.0%} – {one.high:.0%}", f"{found.path:.2f}",
+        f"{one.efficiency:.0%}{mark(one)}", f"{one.low:.0%} – {one.high:.0%}", f"{found.path:.2f}",
         f"{found.work:.2f}", f"{found.worker:.3f}", f"{found.scheduler:.2f}", f"{found.driver:.2f}",
         f"{found.sent:.2f} P", f"{one.pairs} of {one.made}",
     )  # fmt: skip
@@ -224,7 +226,7 @@ def draw(found: dict[Key, Measured]) -> str:
     figure, axes = canvas(figsize=(8, 4.5))
     for what in dict.fromkeys((kind, n_topics, rate) for kind, n_topics, _, rate in found):
         line = {
-            n_workers: one.found.efficiency
+            n_workers: one.efficiency
             for (kind, n_topics, n_workers, rate), one in found.items()
             if what == (kind, n_topics, rate)
         }

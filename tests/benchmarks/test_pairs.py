@@ -60,7 +60,7 @@ def test_what_is_impossible_does_not_count():
     one = simulate.measured([a_pair(seconds) for seconds in (3.9, 0.5, 4.0, 2.9, 4.1)], found)
     assert one.found.path == 4.0 and one.found.efficiency == 2.0 / 4.1
     assert (one.pairs, one.made, one.quiet) == (3, 5, True)
-    assert one.low <= one.found.efficiency <= one.high < 1
+    assert one.low <= one.efficiency <= one.high < 1
     nothing = simulate.measured([a_pair(1.0)], found)
     assert np.isnan(nothing.found.efficiency) and (nothing.pairs, nothing.quiet) == (0, False)
 

@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--workers", default="2,3,4")
     parser.add_argument("--docs", type=int, default=30_000)
     parser.add_argument("--topics", type=int, default=16)
-    parser.add_argument("--replicas", default="12x4", help="replicas x updates between two exchanges")
+    parser.add_argument("--replicas", default="12x4", help="replicas x updates of an exchange")
     parser.add_argument("--batch-size", type=int, default=50, help="of replicas")
     parser.add_argument(
         "--updates", type=int, default=6, help="rounds, and exchanges; the first two do not count"

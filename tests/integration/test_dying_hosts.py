@@ -32,8 +32,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.distributed,
     pytest.mark.skipif(hosts.why_no_networks() is not None, reason=hosts.why_no_networks() or ""),
-    # A host that starts again may take longer than users are kept waiting without a word.
+    # A host that starts again, or is cut off, may take longer than users are kept waiting without a word.
     pytest.mark.filterwarnings("ignore:the Dask scheduler at .* has no worker"),
+    pytest.mark.filterwarnings("ignore:the Dask scheduler has not heard from"),
 ]
 SECONDS = 300  # that anything may take
 # How many hosts there are, and how many of them die at each of ten moments.

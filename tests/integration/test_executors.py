@@ -511,7 +511,7 @@ def test_a_long_pass_learns_the_same_on_a_cluster_without_being_told_to_divide(t
         return changes(self, segment)
 
     monkeypatch.setattr(AmongWorkers, "changes", noted)
-    long = from_matrix(np.random.default_rng(0).poisson(1.0, (32 * 48, 12)))
+    long = from_matrix(np.random.default_rng(0).poisson(1.0, (32 * 60, 12)))
     settings = {"batch_size": 1, "max_iter": 1, "random_state": 0, "progress": False}
     fitted = [LDA(4, client=client, n_threads=2, **settings).fit(long) for client in (three_workers, False)]
     assert set(begun[-5:]) == {4}

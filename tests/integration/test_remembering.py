@@ -208,7 +208,7 @@ def test_a_pass_that_is_cut_short_is_not_in_the_plan_of_the_run_that_goes_on(new
     run = with_document_state(make_run(model, documents, **sizes), model, documents)
     assert model.cursor == Cursor(1, 0, 1) and run.settings.n_steps == 1 + 9 * 6
     assert run.plan.undivided_rounds == 46  # three rounds of pass 8 are before that
-    assert [[len(segment) for segment in run.plan.segments(n)] for n in (8, 9)] == [[1, 1, 1, 3], [6]]
+    assert [[len(segment) for segment in run.plan.segments(n)] for n in (8, 9)] == [[1, 1, 1, 3], [3, 3]]
 
 
 def test_no_time_is_no_harm(new, documents):

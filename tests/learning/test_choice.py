@@ -82,7 +82,7 @@ def test_threads_that_share_the_slices_of_a_minibatch_are_busy(run, corpus, monk
     ("n_threads", "n_passes", "cost", "said"),
     [
         (2, 1000, 1.0, r"set replicas=1, or a larger batch_size"),
-        (2, 1000, 500.0, r"set replicas=1, or replica_updates=\d+, or"),
+        (2, 2000, 500.0, r"set replicas=1, or replica_updates=\d+, or"),
         (1, 1000, 1e5, None),
         (2, 20, 1.0, None),
         (2, 1000, 1e5, None),

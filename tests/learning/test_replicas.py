@@ -106,7 +106,7 @@ def test_executors_that_know_nothing_of_replicas_have_them_in_turn(corpus):
         train(
             model,
             corpus,
-            Limits(1),
+            Limits(2),
             batch_size=10,
             n_threads=1,
             executor=executor,
@@ -158,10 +158,10 @@ def test_counts_of_labels_are_conserved(corpus):
 
 def test_exchanges_of_a_stream_grow_with_the_updates_that_it_has_had(corpus):
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    model.cursor = Cursor(30, 0, 30)  # after 30 calls of one minibatch each
+    model.cursor = Cursor(43, 0, 43)  # after 43 calls of one minibatch each
     run = make_run(model, corpus, batch_size=5, slice_size=None, order="stored", replicas=3)
-    assert [len(segment) for segment in run.plan.segments(30)][:4] == [2, 3, 3, 3]
-    assert sum(len(segment) for segment in run.plan.segments(30)) == run.plan.n_rounds == 60
+    assert [len(segment) for segment in run.plan.segments(43)][:4] == [2, 3, 3, 3]
+    assert sum(len(segment) for segment in run.plan.segments(43)) == run.plan.n_rounds == 60
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_replicas_that_nothing_is_divided_among_are_told(settings, corpus):
     assert idle.components_.tobytes() == LDA(4, **settings).fit(corpus).components_.tobytes()
 
 
-@pytest.mark.parametrize(("undivided", "fewer"), [(8 * 2 * 8, True), (20, False)])
+@pytest.mark.parametrize(("undivided", "fewer"), [(15 * 2 * 8, True), (20, False)])
 def test_fewer_replicas_are_advised_where_they_would_begin_earlier(undivided, fewer):
     plan = Plan([300], 10.0, 3, None, replicas=2, undivided_rounds=undivided)
     with pytest.warns(BigtopicWarning, match="choose more passes") as told:
@@ -184,9 +184,9 @@ def test_fewer_replicas_are_advised_where_they_would_begin_earlier(undivided, fe
 
 def test_an_exchange_of_one_update_is_none(corpus):
     with pytest.warns(
-        BigtopicWarning, match="a run of more than 21 updates, and this one has 21; choose more"
+        BigtopicWarning, match="a run of more than 31 updates, and this one has 31; choose more"
     ):
-        LDA(4, replicas=2, batch_size=100, max_iter=7, **QUIET).fit(corpus)
+        LDA(4, replicas=2, batch_size=9, max_iter=1, **QUIET).fit(corpus[: 31 * 9])
 
 
 def test_replicas_begin_later_where_minibatches_have_few_entries_for_a_vocabulary(corpus, monkeypatch):

@@ -19,7 +19,7 @@ from distributed import Event
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, whole
-from bigtopic.parallel import cluster, environment, workers
+from bigtopic.parallel import cluster, environment, results, workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -86,13 +86,13 @@ def test_a_result_that_a_stopped_worker_keeps_is_not_waited_for(monkeypatch):
         given_up = {worker: 1 for worker in answers if worker != address}
         monkeypatch.setattr(client, "nthreads", lambda: given_up)
         with pytest.raises(ClusterError, match="is gone"):
-            workers.results_of(client, [future], [address])
+            results.results_of(client, [future], [address])
         os.kill(process.pid, signal.SIGCONT)
 
 
 def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_worker, monkeypatch):
     """Whatever the client still does for them ends without a message; and Dask's settings stay as they are."""
-    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(results, "GONE_SECONDS", 0.1)
     monkeypatch.setattr(type(one_worker), "as_current", None)
     gate, messages = Event(client=one_worker), []
     loop = one_worker.loop.asyncio_loop
@@ -102,7 +102,7 @@ def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_w
         futures = [one_worker.submit(_wait_at, gate, number, pure=False) for number in range(2)]
         there = list(one_worker.nthreads())
         with pytest.raises(ClusterError, match="worker tcp://gone is gone"):
-            workers.results_of(one_worker, futures, [*there, "tcp://gone"])
+            results.results_of(one_worker, futures, [*there, "tcp://gone"])
         del futures
         one_worker.sync(asyncio.sleep, 0.2)
         gc.collect()
@@ -119,7 +119,7 @@ def _wait_at(gate, number):
 
 
 def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monkeypatch):
-    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(results, "GONE_SECONDS", 0.1)
     gate = Event(client=one_worker)
     futures = [
         one_worker.submit(int, "no number", pure=False),
@@ -127,7 +127,7 @@ def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monke
     ]
     try:
         with pytest.raises(ValueError, match="no number"):
-            workers.results_of(one_worker, futures, list(one_worker.nthreads()))
+            results.results_of(one_worker, futures, list(one_worker.nthreads()))
     finally:
         gate.set()
 
@@ -139,13 +139,13 @@ def test_tasks_for_each_other_that_paused_workers_do_not_begin_are_given_up(clos
     def pause(dask_worker):
         dask_worker.status = Status.paused
 
-    monkeypatch.setattr(workers, "GONE_SECONDS", 0.1)
-    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(results, "GONE_SECONDS", 0.1)
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
     there = list(closing.nthreads())
     closing.run(pause)
     future = closing.submit(abs, -1, pure=False)
     with pytest.raises(ClusterError, match="no worker that accepts work"):
-        workers.results_of(closing, [future], there)
+        results.results_of(closing, [future], there)
 
 
 @pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])
@@ -179,7 +179,7 @@ def test_a_fit_that_waits_because_all_workers_are_paused_says_so(
 
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
     monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", long_round_seconds)
-    monkeypatch.setattr(workers, "LOOK_SECONDS", 1.0)
+    monkeypatch.setattr(results, "LOOK_SECONDS", 1.0)
     model = LDA(4, method="vb", max_iter=50, client=closing, callbacks=[pause_all])
     with pytest.raises(
         BigtopicWarning, match=r"has no worker that accepts work; the work goes on when there is"
@@ -188,26 +188,44 @@ def test_a_fit_that_waits_because_all_workers_are_paused_says_so(
 
 
 def test_a_result_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
-    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.5)
     with hosts.scheduler() as client:
         with hosts.worker(client):
-            assert workers.result_of(client, client.submit(abs, -3)) == 3
+            assert results.result_of(client, client.submit(abs, -3)) == 3
         with pytest.warns(BigtopicWarning, match="has no worker; the work goes on when there is one: start"):
             joining = threading.Timer(1.0, lambda: stack.enter_context(hosts.worker(client)))
             with ExitStack() as stack:
                 joining.start()
-                assert workers.result_of(client, client.submit(abs, -4)) == 4
+                assert results.result_of(client, client.submit(abs, -4)) == 4
                 joining.join()
 
 
+@pytest.mark.parametrize("among_workers", [False, True])
+def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, stopped, monkeypatch):
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(results, "GONE_SECONDS", 0.3)
+    monkeypatch.setattr(results, "UNHEARD_SECONDS", 1.5)
+    client, process = stopped
+    (answering,) = workers.ask(client, os.getpid)
+    (silent,) = client.nthreads().keys() - {answering}
+    future = client.submit(abs, -5, workers=[silent], pure=False)
+    going_on = threading.Timer(4.0, os.kill, [process.pid, signal.SIGCONT])
+    going_on.start()
+    with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds") as told:
+        if among_workers:
+            assert results.results_of(client, [future], [silent]) == [5]
+        else:
+            assert results.result_of(client, future) == 5
+    assert len(told) == 1  # once, and nothing of the worker that is well
+    going_on.join()
+
+
 def test_a_fit_that_waits_for_the_first_worker_says_so(corpus, monkeypatch):
-    monkeypatch.setattr(workers, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(workers, "FIRST_WORKER_SECONDS", 0.2)
     with hosts.scheduler() as client, ExitStack() as stack:
         joining = threading.Timer(1.0, lambda: stack.enter_context(hosts.worker(client)))
         joining.start()
-        with pytest.warns(
-            BigtopicWarning, match="has no worker; bigtopic waits 30 seconds for the first: start"
-        ):
+        with pytest.warns(BigtopicWarning, match="has no worker yet; bigtopic waits up to 30 seconds"):
             LDA(4, max_iter=1, client=client).fit(corpus)
         joining.join()
 
@@ -217,7 +235,7 @@ def test_a_task_that_ends_by_a_timeout_of_its_own(closing):
         raise TimeoutError("of the task")
 
     with pytest.raises(TimeoutError, match="of the task"):
-        workers.result_of(closing, closing.submit(late))
+        results.result_of(closing, closing.submit(late))
 
 
 def test_a_client_that_is_closed_in_the_middle_of_a_map(closing):

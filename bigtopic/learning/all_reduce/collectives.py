@@ -90,10 +90,10 @@ class LongRound(Collective):
 
     Attributes
     ----------
-    n_tasks : nodes that it is divided into
+    n_nodes : as for `graph_tasks.node_tasks`
     """
 
-    n_tasks: int
+    n_nodes: int
 
     @property
     def n_updates(self) -> int:
@@ -102,7 +102,7 @@ class LongRound(Collective):
     def tasks(self, run: Run, rank: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         (rnd,) = islice(run.plan.rounds(self.first.pass_number, self.first.round), 1)
         iteration = iteration_of(self.first, 1, run.settings)
-        tasks, first, last = node_tasks(rnd.slices, self.n_tasks), *self.bounds[rank : rank + 2]
+        tasks, first, last = node_tasks(rnd.slices, self.n_nodes), *self.bounds[rank : rank + 2]
         ends = pairwise(accumulate(map(len, tasks), initial=0))
         return [
             (len(task), partial(node_stats_alone, run, task, arrays, iteration))

@@ -1,7 +1,7 @@
 """Copies of the params that stay on workers, and follow the driver's from one update to the next.
 
 A worker that has the params x of a long round, and its statistics, can compute the params after it: the same operations
-in the same order give the same bits. Likewise with what all replicas change between two exchanges. So a worker gets the
+in the same order give the same bits. Likewise with what all replicas change in an exchange. So a worker gets the
 params once, and then only rows to add, from other workers. Each task names the version that it needs; a worker that
 does not have it, and will not have it, says so.
 
@@ -81,7 +81,7 @@ class Copy:
 
 
 class Behind(ClusterError):
-    """A worker cannot take part: it does not have this version of the params, or another one is not there."""
+    """A worker cannot take part: it, or another worker, is gone or lacks this version of the params."""
 
 
 def hold(version: Version, arrays: Arrays) -> Copy:

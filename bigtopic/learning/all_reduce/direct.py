@@ -4,7 +4,8 @@ Each worker takes part with one task:
 
     1. it does its share of the work, which is consecutive: added up to the largest nodes of the merge tree;
     2. it receives every W-th row from each of the W workers, and adds these rows along the rest of the tree;
-    3. it collects the sums of all rows, and moves its copy by them, as they come where it can.
+    3. it collects the sums of all rows and adds them to its copy: in an exchange as they arrive, in a long round when
+       all are there.
 
 So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
 all add at the same time. Many workers do 2. and 3. in two stages each, so that a worker asks few others: it receives
@@ -102,7 +103,7 @@ class Collective(ABC):
 
     @abstractmethod
     def move(self, run: Run, params: Params, parts: Iterable[Any]) -> None:
-        """Update the params in place by the sum of all, whose rows come in parts."""
+        """Update the params in place by the sum of all, whose rows come in parts; takes all of them."""
 
 
 def take_part(run: Run, collective: Collective, rank: int) -> Any:
@@ -155,7 +156,7 @@ def _part(run: Run, collective: Collective, rank: int, box: Mailbox) -> Any:
         coming = _collected(collective, stages[0], sums, box, meanwhile)
         params = begin_move(collective.version, collective.moved(run))  # while most of them come
         total = chain(sums, chain.from_iterable(coming))
-        if params is None:  # another task moves it
+        if params is None:  # another task moves it, or this worker has lost it
             deque(total, maxlen=0)
         else:
             collective.move(run, params, total)
@@ -262,7 +263,7 @@ def _nodes(
 
     def do(task: NodeTask) -> Node:
         if box.has_ended(collective.version.name):
-            raise Absent("the driver has given up")
+            raise Absent("these copies were given up")
         covers, work = task
         return covers, work()
 

@@ -32,7 +32,7 @@ from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas.changes import Changes, joined
 from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.parallel.keys import task_key
-from bigtopic.parallel.workers import results_of
+from bigtopic.parallel.results import results_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round

@@ -17,7 +17,7 @@ __all__ = ["are_spread", "are_whole", "choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
-EXCHANGE_SECONDS = 0.04  # of an exchange of replicas on a cluster, at least, besides their updates
+SUM_SECONDS = 0.04  # at the end of an exchange on a cluster, at least
 LOST_SECONDS = 5.0  # in the exchanges of a run, that are worth a warning
 
 
@@ -57,13 +57,13 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
     n_updates, n_rounds = plan.replicas * plan.replica_updates, run.settings.n_steps or plan.n_rounds
     seconds = n_updates * round_seconds(run)
     gained = seconds - seconds / n_threads
-    if gained > EXCHANGE_SECONDS or EXCHANGE_SECONDS * n_rounds / n_updates < LOST_SECONDS:
+    if gained > SUM_SECONDS or SUM_SECONDS * n_rounds / n_updates < LOST_SECONDS:
         return
-    enough = math.ceil(4 * n_threads * EXCHANGE_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
+    enough = math.ceil(4 * n_threads * SUM_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
     fits = rounds_before(plan.replicas * enough, plan.replicas) <= n_rounds
     warn(
-        f"replicas={plan.replicas}: the {n_updates} updates between two exchanges take about {seconds * 1000:.0f} ms "
-        f"on one thread, and an exchange takes {EXCHANGE_SECONDS * 1000:.0f} ms or more, so one replica is faster: set "
+        f"replicas={plan.replicas}: the {n_updates} updates of an exchange take about {seconds * 1000:.0f} ms "
+        f"on one thread, and adding the changes {SUM_SECONDS * 1000:.0f} ms or more, so one replica is faster: set "
         f"replicas=1{f', or replica_updates={enough}' if fits else ''}, or a larger batch_size"
     )
 

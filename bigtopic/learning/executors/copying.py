@@ -14,7 +14,7 @@ from bigtopic.learning.all_reduce.copies import Version, after, hold
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.parallel import cluster
 from bigtopic.parallel.mailbox import abort, mailbox
-from bigtopic.parallel.workers import result_of
+from bigtopic.parallel.results import result_of
 from bigtopic.state.params import Params
 
 __all__ = ["PREFIXES", "Copies"]

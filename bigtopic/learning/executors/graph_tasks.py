@@ -27,7 +27,7 @@ Content = TypeVar("Content")
 
 TASKS_PER_THREAD = 4  # so that threads of unequal speed end together
 LEAST_TASKS = 32  # for workers that join during a round
-TASK_SECONDS = 0.05  # below which there is only one for each thread: a task costs milliseconds
+TASK_SECONDS = 0.05  # of work for each task beyond one for each thread: a task costs milliseconds
 
 
 class Opaque(Generic[Content]):

@@ -34,8 +34,8 @@ from bigtopic.learning.remembering import InMemory
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.keys import task_key
+from bigtopic.parallel.results import result_of
 from bigtopic.parallel.shared_files import shares_files
-from bigtopic.parallel.workers import result_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.documents.state_files import State
@@ -119,7 +119,7 @@ class GraphExecutor(Executor):
         do_rounds(segment, partial(self._round, segment))
 
     def _round(self, segment: Segment, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
-        """The statistics of a round: made by the workers among themselves, or of a graph."""
+        """The statistics of a round: computed by an all-reduce of the workers, or as a graph."""
         found = self._among_workers.stats(segment, rnd)
         return self.map_reduce(rnd, arrays, iteration) if found is None else found
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bigtopic.learning.all_reduce.rows import reports_of, whole
+from bigtopic.learning.all_reduce.rows import reports_of
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
 from bigtopic.learning.putting_off import keeping_scales
@@ -69,10 +69,11 @@ class Segment:
         self.reports.append(RoundReport(self.cursors[number], n_docs, n_tokens, info))
 
     def exchange(self, parts: Sequence[Changes]) -> None:
-        """Update the params by what all replicas changed, as `add_changes` does."""
+        """Update the params by what all replicas changed, as `add_changes` does. Parts are in the order of the replicas
+        whose reports they have."""
         averaged = self.settings.schemes if self.settings.averages(self.cursors[-1].step + 1) else ()
         with uninterrupted():
-            add_changes(self.params, [whole(parts)] if averaged else parts, averaged)
+            add_changes(self.params, parts, averaged)
             self.reports.extend(reports_of(parts))
 
 

@@ -20,7 +20,7 @@ from bigtopic.learning.executors.segments import before_failure
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.parallel import cluster, workers
+from bigtopic.parallel import cluster, results
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.params import Params
@@ -121,7 +121,7 @@ class WholeExecutor(Executor):
             workers=able,
             allow_other_workers=able is not None,
         )
-        returned: tuple[Any, list[RoundReport]] = workers.result_of(self._client, future)
+        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future)
         return returned
 
     def _taken(self, params: Params, arrays: Any) -> Params:

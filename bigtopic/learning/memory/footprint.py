@@ -255,7 +255,7 @@ class Footprint:
         return Rounds(ledger, n_threads, *own, random.Random(0))
 
     def _shares(self) -> list[int]:
-        """Documents of each replica between two exchanges, where they are most; none without replicas."""
+        """Documents of each replica in the largest exchange; none without replicas."""
         plan, n_steps = self._run.plan, self._run.settings.n_steps
         if plan.replicas == 1:
             return []

@@ -6,7 +6,8 @@ changes x_r - x are added:
 
     x  <-  x + sum_r (x_r - x)  =  (1 - sum_r (1 - d_r)) x + sum_r a_r
 
-and so are the column sums of a_r. Then each row can be added by itself, in whatever order rows come from workers.
+The column sums of a_r are added likewise, not computed from the rows, so rows may be added in the order in which they
+arrive from workers.
 
 The steps have the numbers that they have in a serial run, and in the first half of a run make up for updates of other
 replicas that they miss, as delayed ones do (`schedule.made_up`). But none is larger than 1 / (updates of all replicas),

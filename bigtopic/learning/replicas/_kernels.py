@@ -1,4 +1,5 @@
-"""What a replica does in compiled code: it copies rows, makes updates on them, and turns them into changes."""
+"""What a replica does in compiled code: it copies rows, makes updates on them, and turns them into changes, which are
+then added to the params."""
 
 import numpy as np
 from numba import carray, njit
@@ -28,7 +29,7 @@ from bigtopic.state._kernels import (
     scatter_share,
 )
 
-__all__ = ["add_rows", "scaled_rows", "to_changes", "update"]
+__all__ = ["scaled_rows", "scatter_rows", "to_changes", "update"]
 
 
 @njit(**OUTER)
@@ -56,8 +57,8 @@ def to_changes(rows, raw, ids, scale, decay):
 
 
 @njit(**OUTER)
-def add_rows(raw, ids, values, factor):
-    """raw[ids[i], k] += values[i, k] * factor[k], in the columns that `values` has; rounded alike for any number."""
+def scatter_rows(raw, ids, values, factor):
+    """raw[ids[i], k] += values[i, k] * factor[k] for the columns of `values`; rounding does not depend on how many."""
     n_columns, last = values.shape[1], len(ids) - 1
     for i in range(len(ids)):
         for k in range(0, n_columns, LINE // raw.itemsize):

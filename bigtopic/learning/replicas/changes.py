@@ -11,6 +11,7 @@ from sys import getsizeof
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
+from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.reduce import add_axis
 from bigtopic.learning.replicas import _kernels
 from bigtopic.models.base import DOC_TOPIC_PRIOR
@@ -29,11 +30,12 @@ ROUNDING = 1e-6  # by which the shares that replicas forget may add up to more t
 
 @dataclass(frozen=True)
 class Changes:
-    """What some replicas change, in the order of their rounds: all of it, or a part with some of the rows.
+    """What some replicas change: all of it, or a part with some of the rows.
 
     arrays : {name: the sum of their a_r}
-    sums : {name: column sums of this, over all rows, float64 (n_columns,)}
+    sums : {name: column sums of the a_r over all rows, also in a part, float64 (n_columns,)}
     lost : {name: the sum of their 1 - d_r, float64 (n_columns,)}
+    reports : of their rounds, in order; of the parts of a sum, each has some of them, or none
     """
 
     arrays: Mapping[str, AxisStats]
@@ -62,14 +64,15 @@ def add_changes(params: Params, parts: Iterable[Changes], averaged: Collection[s
     ----------
     parts : with different rows, in any order, which may lack padding. A row is added by itself, and sums are those of
         all rows, so the bits are the same however rows are divided
-    averaged : arrays whose running means count this as one update; then `parts` is only one
+    averaged : arrays whose running means count this as one update; they need all rows at a time
 
     Raises
     ------
     ModelError
-        When the replicas together forget more than there is. Nothing has moved then.
+        When the replicas together forget more than there is; nothing has moved then. Or when sums are not finite, or
+        below 0; then the params have moved.
     """
-    parts = iter(parts)
+    parts = iter([whole(list(parts))] if averaged else parts)
     first = next(parts)
     decays = {name: _decay(name, lost) for name, lost in first.lost.items()}
     means = {name: RunningMean.of(params.arrays, name) for name in averaged}
@@ -77,7 +80,8 @@ def add_changes(params: Params, parts: Iterable[Changes], averaged: Collection[s
         for name, mean in means.items():
             stack.enter_context(mean.following(first.arrays[name].ids, decays[name]))
         for name, decay in decays.items():
-            _move_totals(params[name], first.sums[name], decay)
+            params[name].decay(decay)
+            params[name].sums = params[name].sums + first.sums[name]
         for part in chain([first], parts):
             for name, rows in part.arrays.items():
                 _add_rows(params[name], rows)
@@ -92,12 +96,6 @@ def _decay(name: str, lost: np.ndarray) -> np.ndarray:
     return np.maximum(1.0 - lost, 0.0)
 
 
-def _move_totals(array: LazyArray, sums: np.ndarray, decay: np.ndarray) -> None:
-    no_rows = AxisStats(np.zeros(0, np.int32), np.zeros((0, array.n_columns), array.dtype))
-    array.add(no_rows, decay=decay)
-    array.sums = array.sums + sums
-
-
 def _add_rows(array: LazyArray, rows: AxisStats) -> None:
     if len(rows.values) == 0:  # of an array without ids, only one part has any
         return
@@ -105,6 +103,6 @@ def _add_rows(array: LazyArray, rows: AxisStats) -> None:
     factor = (1.0 / array.scale).astype(array.dtype)
 
     def add(start: int, stop: int) -> None:
-        _kernels.add_rows(array.raw, ids[start:stop], values[start:stop], factor)
+        _kernels.scatter_rows(array.raw, ids[start:stop], values[start:stop], factor)
 
     over_rows(add, len(ids), 3 * array.n_columns * values.itemsize)

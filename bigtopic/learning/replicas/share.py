@@ -1,4 +1,4 @@
-"""What one replica does between two exchanges."""
+"""What one replica does in an exchange."""
 
 from __future__ import annotations
 

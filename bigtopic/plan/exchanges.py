@@ -30,7 +30,6 @@ __all__ = [
     "REPLICAS",
     "REPLICA_UPDATES",
     "divided",
-    "exchange_of",
     "exchange_rounds",
     "largest_exchange",
     "replicas_of_corpus",
@@ -101,8 +100,10 @@ def undivided_rounds(
     return max(rounds_before(2, replicas), min(whole, worth))
 
 
-def exchange_of(number: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int) -> int:
-    """The exchange that a round of a pass belongs to, counted from 1 in the pass; 0 for none.
+def exchange_rounds(
+    number: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int
+) -> range:
+    """The rounds of the exchange that a round of a pass belongs to; none if it belongs to none.
 
     Parameters
     ----------
@@ -112,15 +113,9 @@ def exchange_of(number: int, before: int, n_rounds: int, undivided: int, replica
     undivided : rounds of a run before replicas begin
     replicas, updates : at least two copies of the params, and the most rounds of each in an exchange
     """
-    return bisect_right(_starts(before, n_rounds, undivided, replicas, updates), number)
-
-
-def exchange_rounds(
-    exchange: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int
-) -> range:
-    """The rounds of an exchange, numbered from 1 in a pass; the other parameters are those of `exchange_of`."""
     starts = _starts(before, n_rounds, undivided, replicas, updates)
-    return range(*[*starts[exchange - 1 : exchange + 1], n_rounds][:2])
+    i = bisect_right(starts, number)
+    return range(starts[i - 1], [*starts, n_rounds][i]) if i else range(number, number)
 
 
 @lru_cache(maxsize=4)

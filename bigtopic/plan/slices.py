@@ -24,7 +24,7 @@ from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
 from bigtopic.plan.delays import Groups, groups_of, is_halved, one_by_one, segment_of
-from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES, divided, exchange_of, exchange_rounds
+from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES, divided, exchange_rounds
 from bigtopic.types import Block, Docs
 
 __all__ = [
@@ -184,35 +184,26 @@ class Plan:
 
     def shares(self, pass_number: int, segment: Sequence[Round]) -> list[Sequence[Round]]:
         """What each replica does of a segment; nothing where its rounds are not for replicas."""
-        exchanged = self._exchange(pass_number, segment[0].number) > 0
+        exchanged = self.exchange_rounds(pass_number, segment[0].number)
         return divided(segment, self.replicas) if exchanged and len(segment) > 1 else []
 
-    def _exchange(self, pass_number: int, number: int) -> int:
-        """The exchange that a round belongs to, see `exchanges`; 0 for none."""
-        if self.replicas == 1:
-            return 0
-        return exchange_of(number, *self._exchanges(pass_number))
-
-    def _exchanges(self, pass_number: int) -> tuple[int, int, int, int, int]:
-        """What the exchanges of a pass follow from, for `exchanges`."""
-        before = self._begin.updates_before(pass_number, self.n_rounds)
-        return before, self.n_rounds, self.undivided_rounds, self.replicas, self.replica_updates
-
-    def exchanged(self, pass_number: int, number: int) -> range:
+    def exchange_rounds(self, pass_number: int, number: int) -> range:
         """The rounds of the exchange that a round belongs to; none if it belongs to none, or is not of the pass."""
-        if number >= self.n_rounds or not (exchange := self._exchange(pass_number, number)):
+        if self.replicas == 1 or number >= self.n_rounds:
             return range(number, number)
-        return exchange_rounds(exchange, *self._exchanges(pass_number))
+        before = self._begin.updates_before(pass_number, self.n_rounds)
+        settings = self.undivided_rounds, self.replicas, self.replica_updates
+        return exchange_rounds(number, before, self.n_rounds, *settings)
 
     def exchange_at(self, pass_number: int, number: int) -> tuple[int, int]:
         """Rounds of the exchange that begins with a round, and replicas that share them; 0 if none does."""
-        n_rounds = len(self.exchanged(pass_number, number))
+        n_rounds = len(self.exchange_rounds(pass_number, number))
         return (n_rounds, min(n_rounds, self.replicas)) if n_rounds > 1 else (0, 0)
 
     def groups(self, pass_number: int, segment: Sequence[Round]) -> Groups:
         """Which updates of a segment its rounds miss; none where they are for replicas."""
         first, n_rounds = segment[0].number, len(segment)
-        if self._exchange(pass_number, first) or not self._delayed(pass_number, first)[1]:
+        if self.exchange_rounds(pass_number, first) or not self._delayed(pass_number, first)[1]:
             return one_by_one(n_rounds)
         done = self._begin.updates_before(pass_number, self.n_rounds) + first
         return groups_of(n_rounds, done, self.delay)
@@ -224,7 +215,7 @@ class Plan:
 
     def _segment(self, pass_number: int, number: int) -> range:
         """The rounds of the segment that a round belongs to."""
-        if exchanged := self.exchanged(pass_number, number):
+        if exchanged := self.exchange_rounds(pass_number, number):
             return exchanged
         segment, _ = self._delayed(pass_number, number)
         if self.replicas == 1:

@@ -148,14 +148,27 @@ def longest_gap() -> float:
 
 def replace_tasks() -> None:
     """In this process, tasks find these functions by the names of those that compute."""
-    graphs._node = _node
-    reduce.add = collectives.add = collectives.joined = _joined
-    collectives.share_documents, collectives.changes_of = _Documents, _changes
-    collectives.node_stats_alone = _node_stats
-    direct.parts, direct.begin_move = _parts, _begin_move
-    collectives.Exchange.move, collectives.LongRound.move = _add_parts, _move
-    copies.hold = _hold
-    mailbox.Mailbox._ask = _ask
+    for where, name, function in replacements():
+        setattr(where, name, function)
+
+
+def replacements() -> list[tuple[Any, str, Any]]:
+    """Where a function is, its name, and what takes its place."""
+    return [
+        (graphs, "_node", _node),
+        (reduce, "add", _joined),
+        (collectives, "add", _joined),
+        (collectives, "joined", _joined),
+        (collectives, "share_documents", _Documents),
+        (collectives, "changes_of", _changes),
+        (collectives, "node_stats_alone", _node_stats),
+        (direct, "split_rows", _parts),
+        (direct, "begin_move", _begin_move),
+        (collectives.Exchange, "move", _add_parts),
+        (collectives.LongRound, "move", _move),
+        (copies, "hold", _hold),
+        (mailbox.Mailbox, "_ask", _ask),
+    ]
 
 
 def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Sized:

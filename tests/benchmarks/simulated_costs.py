@@ -101,7 +101,7 @@ def replica_seconds(n_topics: int, n_updates: int) -> tuple[float, float]:
 @cache
 def moving_seconds(n_topics: int) -> tuple[float, ...]:
     """Of a byte of changes of all words: to add, divide and join them; of the params: to copy and to move them."""
-    from bigtopic.learning.all_reduce.rows import parts, whole
+    from bigtopic.learning.all_reduce.rows import joined_rows, split_rows
     from bigtopic.learning.reduce import add_axis
     from bigtopic.learning.replicas.changes import Changes, add_changes
     from bigtopic.state.params import Params
@@ -113,11 +113,11 @@ def moving_seconds(n_topics: int) -> tuple[float, ...]:
     sums = np.ones(array.n_columns)
     changes = Changes({name: stats}, {name: sums}, {name: 0.1 * sums}, ())
     columns = {name: n_topics}
-    divided = [part for _, ((_, part),) in parts([(1, changes)], range(PARTS), columns=columns)]
+    divided = [part for _, ((_, part),) in split_rows([(1, changes)], range(PARTS), columns=columns)]
     works = (
         lambda: add_axis(stats, stats),
-        lambda: list(parts([(1, changes)], range(PARTS), columns=columns)),
-        lambda: whole(divided),
+        lambda: list(split_rows([(1, changes)], range(PARTS), columns=columns)),
+        lambda: joined_rows(divided),
         array.copy,
         lambda: add_changes(Params({name: array}), divided),
     )

@@ -24,7 +24,7 @@ from bigtopic.learning.executors import among_workers, graphs, sending
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.replicas.changes import Changes
 from bigtopic.parallel import cluster as parallel
-from bigtopic.parallel import workers
+from bigtopic.parallel import results as task_results
 from bigtopic.types import AxisStats, Stats
 
 __all__ = ["rounds"]
@@ -110,7 +110,7 @@ class Driver:
         changed: list[tuple[Any, str, Any]] = [(sending, "shares_files", lambda *_: False)]
         if not self._real:
             changed += [
-                (workers, "GONE_SECONDS", PATIENCE),
+                (task_results, "GONE_SECONDS", PATIENCE),
                 (parallel, "send", self.send),
                 (graphs, "result_of", self.result_of),
                 (among_workers, "results_of", self.results_of),

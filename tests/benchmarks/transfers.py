@@ -90,7 +90,7 @@ def measured(
     model.cursor = cursor
     run = make_run(model, corpus, order="shuffled", **sizes, **replicas)
     with cluster(n_workers) as client, GraphExecutor(run, client) as executor:
-        executor._exchanges._copies._useful = copies
+        executor._among_workers._copies._useful = copies
         for _ in range(given.updates):
             before = written(client)
             for updated, reports in executor.advance(params, cursor, max_rounds=1):

@@ -20,7 +20,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.learning.all_reduce import collectives, copies, direct
 from bigtopic.learning.executors import among_workers, choice, sending
 from bigtopic.learning.executors.among_workers import AmongWorkers
-from bigtopic.learning.executors.copying import Copies
+from bigtopic.learning.executors.copy_futures import CopyFutures
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
@@ -47,8 +47,8 @@ def sent(monkeypatch):
 def travels(monkeypatch) -> list[Any]:
     """Whom params are sent to for exchanges: a list of workers, or None for any."""
     found: list[Any] = []
-    give, send = Copies._give, AmongWorkers._with_params
-    monkeypatch.setattr(Copies, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
+    give, send = CopyFutures._give, AmongWorkers._with_params
+    monkeypatch.setattr(CopyFutures, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
     monkeypatch.setattr(AmongWorkers, "_with_params", lambda self, *a: found.append(None) or send(self, *a))
     return found
 

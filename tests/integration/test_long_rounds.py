@@ -20,9 +20,9 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning.all_reduce import copies
-from bigtopic.learning.all_reduce.rows import parts, whole
+from bigtopic.learning.all_reduce.rows import joined_rows, split_rows
 from bigtopic.learning.executors import among_workers, choice, graph_tasks, sending
-from bigtopic.learning.executors.copying import Copies
+from bigtopic.learning.executors.copy_futures import CopyFutures
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
@@ -55,8 +55,8 @@ def sent(monkeypatch):
 def travels(monkeypatch) -> list[Any]:
     """Whom params are sent to: a list of workers, or None for a graph."""
     found: list[Any] = []
-    give, graph = Copies._give, GraphExecutor.map_reduce
-    monkeypatch.setattr(Copies, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
+    give, graph = CopyFutures._give, GraphExecutor.map_reduce
+    monkeypatch.setattr(CopyFutures, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
     monkeypatch.setattr(GraphExecutor, "map_reduce", lambda self, *a: found.append(None) or graph(self, *a))
     return found
 
@@ -140,14 +140,14 @@ def test_a_worker_that_ends_in_a_round(corpus, travels, monkeypatch, end, method
     expected = learn(corpus, method=method)
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "4s")
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
-        advance = Copies.advance
+        advance = CopyFutures.advance
 
         def first(self: Any, n_updates: int) -> None:
             advance(self, n_updates)
             if self.version.n_updates == 3:
                 os.kill(other.pid, end)
 
-        monkeypatch.setattr(Copies, "advance", first)
+        monkeypatch.setattr(CopyFutures, "advance", first)
         begun = time.monotonic()
         assert learn(corpus, client, method) == expected
         assert time.monotonic() - begun < 100
@@ -166,20 +166,20 @@ def test_copies_that_cannot_be_given_are_not_needed(corpus, expected, other_addr
     def fail(self: Any, *_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(Copies, "_give", fail)
+    monkeypatch.setattr(CopyFutures, "_give", fail)
     assert learn(corpus, other_address) == expected
     assert travels == [None] * PASSES
 
 
 def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
-    advance = Copies.advance
+    advance = CopyFutures.advance
 
     def interrupt(self: Any, n_updates: int) -> None:
         advance(self, n_updates)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Copies, "advance", interrupt)
+        patched.setattr(CopyFutures, "advance", interrupt)
         with pytest.raises(KeyboardInterrupt):
             learn(corpus, other_address)
     assert learn(corpus, other_address) == expected
@@ -202,11 +202,11 @@ def test_parts_are_together_the_whole(order):
     rng = np.random.default_rng(0)
     rows = AxisStats(rng.permutation(50).astype(np.int32)[:37], rng.random((37, 16)))
     one = Stats({"topics": rows, "prior": AxisStats(None, rng.random((1, 16)))}, 7, 21.5, {"bound": -3.0})
-    split = list(parts([(1, one)], order))
+    split = list(split_rows([(1, one)], order))
     assert [(i, len(part)) for i, part in split] == [(i, 1) for i in order]
     for i, ((_, part),) in split:
         assert np.all(part.arrays["topics"].ids % 4 == i)
-    found = whole([part for _, ((_, part),) in split])
+    found = joined_rows([part for _, ((_, part),) in split])
     order = np.argsort(rows.ids)
     assert np.array_equal(found.arrays["topics"].ids, rows.ids[order])
     assert np.array_equal(found.arrays["topics"].values, rows.values[order])
@@ -221,7 +221,7 @@ def test_nodes_are_let_go_as_they_are_divided():
         for size in (2, 1, 1)
     ]
     values = [weakref.ref(one.arrays["topics"].values) for _, one in nodes]
-    made = parts(nodes, [1, 2, 0])
+    made = split_rows(nodes, [1, 2, 0])
     i, part = next(made)
     assert i == 1 and [size for size, _ in part] == [2, 1, 1]
     assert [one() is None for one in values] == [True, True, False]

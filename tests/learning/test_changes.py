@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bigtopic.errors import ModelError
-from bigtopic.learning.all_reduce.rows import parts
+from bigtopic.learning.all_reduce.rows import split_rows
 from bigtopic.learning.replicas.changes import Changes, add_changes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
@@ -51,7 +51,7 @@ def test_parts_in_any_order_and_without_padding_add_up_to_the_same_bits(dtype, n
     at_once, in_parts = (Params({"words": array(dtype)}) for _ in range(2))
     before = at_once["words"].gather(None)[:, :N_COMPONENTS].astype(float) - 0.1
     add_changes(at_once, [given])
-    some = parts([(1, given)], range(n_parts), columns={"words": N_COMPONENTS})
+    some = split_rows([(1, given)], range(n_parts), columns={"words": N_COMPONENTS})
     divided = [part for _, ((_, part),) in some]
     add_changes(in_parts, (divided[i] for i in random.permutation(n_parts)))
     assert bits(in_parts) == bits(at_once)

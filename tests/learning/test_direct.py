@@ -22,7 +22,7 @@ import pytest
 from bigtopic.learning.all_reduce import direct
 from bigtopic.learning.all_reduce.copies import Version
 from bigtopic.learning.all_reduce.direct import Collective, NodeTask, stages_of
-from bigtopic.learning.all_reduce.rows import whole
+from bigtopic.learning.all_reduce.rows import joined_rows
 from bigtopic.learning.reduce import add
 from bigtopic.plan.cursor import START
 from bigtopic.types import AxisStats, Stats
@@ -144,9 +144,9 @@ def test_each_row_is_added_once_along_the_tree(n_workers, n_asked, n_leaves, mon
     with ThreadPoolExecutor(n_workers) as pool:
         found = list(pool.map(part, range(n_workers)))
     assert not network.pieces and network.widths <= {N_COLUMNS}
-    assert bits(whole(found)) == bits(total(stats))
+    assert bits(joined_rows(found)) == bits(total(stats))
     assert {one.arrays["words"].values.shape[1] for one in found} == {N_COLUMNS}
-    assert sum(len(one.arrays["words"].ids) for one in found) == len(whole(found).arrays["words"].ids)
+    assert sum(len(one.arrays["words"].ids) for one in found) == len(joined_rows(found).arrays["words"].ids)
     assert set(map(network.asked.__getitem__, addresses)) == {n_asked}
 
 

@@ -141,9 +141,9 @@ def test_the_rounds_of_an_exchange_are_known_from_any_of_them(n_docs):
         for segment in plan.segments(pass_number):
             numbers = [rnd.number for rnd in segment]
             for number in numbers:
-                found = plan.exchanged(pass_number, number)
+                found = plan.exchange_rounds(pass_number, number)
                 shares = plan.shares(pass_number, segment)
                 assert list(found) == numbers if shares else len(found) < 2
             exchange = plan.exchange_at(pass_number, numbers[0])
             assert exchange == ((len(numbers), len(shares)) if shares else (0, 0))
-        assert not plan.exchanged(pass_number, plan.n_rounds)
+        assert not plan.exchange_rounds(pass_number, plan.n_rounds)

@@ -9,7 +9,7 @@ from itertools import accumulate, islice, pairwise
 
 from bigtopic.learning.all_reduce.copies import after, take_ahead
 from bigtopic.learning.all_reduce.direct import Collective, NodeTask
-from bigtopic.learning.all_reduce.rows import whole
+from bigtopic.learning.all_reduce.rows import joined_rows
 from bigtopic.learning.executors.graph_tasks import node_stats_alone, node_tasks
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
@@ -117,4 +117,4 @@ class LongRound(Collective):
         return [*moved_arrays(run.settings.schemes), *run.settings.prior_schemes]
 
     def move(self, run: Run, params: Params, parts: Iterable[Stats]) -> None:
-        step(params, self.first, whole(list(parts)), replace(run.settings, average=0.0))
+        step(params, self.first, joined_rows(list(parts)), replace(run.settings, average=0.0))

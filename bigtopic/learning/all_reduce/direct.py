@@ -41,7 +41,7 @@ from bigtopic.learning.all_reduce.copies import (
     keep_ahead,
     lose,
 )
-from bigtopic.learning.all_reduce.rows import Node, parts, reports_of
+from bigtopic.learning.all_reduce.rows import Node, reports_of, split_rows
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import NodesInAnyOrder, Tree, cover
 from bigtopic.learning.replicas.documents import ShareDocuments
@@ -142,7 +142,7 @@ def _part(run: Run, collective: Collective, rank: int, box: Mailbox) -> Any:
         box.join(collective.name)
         nodes = list(_nodes(run, collective, rank, arrays, box))
         reports = reports_of([one for _, one in nodes])
-        name, ahead = collective.ahead(run, rank)
+        key, ahead = collective.ahead(run, rank)
         # No more than there are tasks at a time, whose documents were in memory before
         meanwhile = partial(_prepare_some, ahead[: threads_here()], arrays)
         stages = stages_of(collective.bounds, rank)
@@ -162,7 +162,7 @@ def _part(run: Run, collective: Collective, rank: int, box: Mailbox) -> Any:
             collective.move(run, params, total)
             end_move(collective.version, params, collective.n_updates)
         if ahead:
-            keep_ahead(after(collective.version, collective.n_updates), name, ahead)
+            keep_ahead(after(collective.version, collective.n_updates), key, ahead)
     return replace(added, reports=reports) if reports else added
 
 
@@ -232,7 +232,7 @@ def _added(
             tree.push(one, first, size)
             first += size
 
-    for place, part in parts(nodes, [*reversed(others), stage.place], stage.divisor, columns):
+    for place, part in split_rows(nodes, [*reversed(others), stage.place], stage.divisor, columns):
         if place == stage.place:
             add(place, part)
         else:

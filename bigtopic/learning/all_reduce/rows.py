@@ -16,13 +16,13 @@ from bigtopic.learning import _kernels
 from bigtopic.state.lazy_array import padded
 from bigtopic.types import AxisStats
 
-__all__ = ["Node", "parts", "reports_of", "whole"]
+__all__ = ["Node", "joined_rows", "reports_of", "split_rows"]
 
 Node = tuple[int, Any]  # how many leaves of the tree a sum covers, and the sum
 _ALL: Mapping[str, int] = {}
 
 
-def parts(
+def split_rows(
     nodes: list[Node], places: Sequence[int], divisor: int = 1, columns: Mapping[str, int] = _ALL
 ) -> Iterator[tuple[int, list[Node]]]:
     """For each worker of a stage, in this order, its rows of the nodes, without reports and padding; `nodes` are let
@@ -71,7 +71,7 @@ def _every(rows: AxisStats, places: Sequence[int], divisor: int, n_columns: int)
         yield AxisStats(ids, values[own])
 
 
-def whole(sums: Sequence[Any]) -> Any:
+def joined_rows(sums: Sequence[Any]) -> Any:
     """All rows of a sum, by increasing ids, with padding, from those that each worker has added; and all reports."""
     arrays = {name: _together([one.arrays[name] for one in sums]) for name in sums[0].arrays}
     total, reports = _with(arrays, sums[0]), reports_of(sums)

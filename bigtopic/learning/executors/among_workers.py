@@ -1,11 +1,11 @@
-"""Exchanges of replicas, and long rounds, on Dask: made by the workers among themselves, or as graphs.
+"""Exchanges of replicas, and long rounds, on Dask: an all-reduce among the workers, or graphs.
 
-Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange or a long round
-with one task each (`learning.all_reduce.direct`). The driver submits the next exchange before it asks for the result of
-this one: workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot take part,
-the work is repeated as a graph. Where workers share files, all of it is done as graphs, with the params in files: of an
-exchange, a task for each replica, whose changes are added along the merge tree. Graphs are also used where a worker
-cannot hold a copy; then the params are sent to each worker that does a task.
+Workers that share no files with the driver keep copies of the params (`copy_futures`), and make an exchange or a long
+round with one task each (`learning.all_reduce.direct`). The driver submits the next exchange before it asks for the
+result of this one: workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot
+take part, the work is repeated as a graph. Where workers share files, all of it is done as graphs, with the params in
+files: of an exchange, a task for each replica, whose changes are added along the merge tree. Graphs are also used where
+a worker cannot hold a copy; then the params are sent to each worker that does a task.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from bigtopic.learning import sharing
 from bigtopic.learning.all_reduce.collectives import Exchange, LongRound
 from bigtopic.learning.all_reduce.copies import Behind, Version
 from bigtopic.learning.all_reduce.direct import Collective, take_part
-from bigtopic.learning.all_reduce.rows import whole
-from bigtopic.learning.executors import copying
-from bigtopic.learning.executors.copying import Copies
+from bigtopic.learning.all_reduce.rows import joined_rows
+from bigtopic.learning.executors import copy_futures
+from bigtopic.learning.executors.copy_futures import CopyFutures
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Opaque, n_tasks, node_tasks, placed
 from bigtopic.learning.executors.protocol import Run
@@ -47,7 +47,7 @@ __all__ = [
     "replica_graph",
 ]
 
-COLLECTIVE_PREFIXES = ("bt-allreduce", *copying.PREFIXES)
+COLLECTIVE_PREFIXES = ("bt-allreduce", *copy_futures.PREFIXES)
 REPLICA_PREFIXES = ("bt-replica", "bt-join")
 
 
@@ -79,7 +79,7 @@ class AmongWorkers:
     ) -> None:
         self._run, self._sender, self._client = run, sender, client
         self._compute, self._result = compute, result
-        self._copies = Copies(sender, client)
+        self._copies = CopyFutures(sender, client)
         self._ahead: _Begun | None = None
 
     def changes(self, segment: Segment) -> list[Changes]:
@@ -107,8 +107,8 @@ class AmongWorkers:
     def _round(self, segment: Segment, rnd: Round) -> Stats:
         (cursor,) = [one for one in segment.cursors if one.round == rnd.number]
         with self._or_behind():
-            version = self._copies.at(segment.params, cursor.step)
-            stats: Stats = whole(self._results_of(self._begin_round(version, cursor, rnd)))
+            version = self._copies.ensure(segment.params, cursor.step)
+            stats: Stats = joined_rows(self._results_of(self._begin_round(version, cursor, rnd)))
             return stats
 
     def _begin_round(self, version: Version, first: Cursor, rnd: Round) -> _Begun:
@@ -122,7 +122,7 @@ class AmongWorkers:
 
     def _results_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> list[Any]:
         self._copies.advance(begun.collective.n_updates)
-        self._ahead = begin_next() if self._copies.all_have_them() else None
+        self._ahead = begin_next() if self._copies.are_complete() else None
         return results_of(self._client, begun.parts, begun.collective.workers)
 
     @contextmanager
@@ -133,7 +133,7 @@ class AmongWorkers:
         except Exception as error:
             if self._client.status != "running":
                 raise
-            self._copies.blame()
+            self._copies.record_failure()
             self._drop()
             # If it was a task that failed, it fails again
             raise Behind("a worker could not take part") from error
@@ -146,11 +146,11 @@ class AmongWorkers:
         ahead, self._ahead = self._ahead, None
         first = segment.cursors[0]
         if ahead is not None:
-            if self._copies.are(segment.params, first.step) and _is_of(ahead.collective, segment):
+            if self._copies.match(segment.params, first.step) and _is_of(ahead.collective, segment):
                 return ahead
             self._drop()
         return self._begin(
-            self._copies.at(segment.params, first.step), first, len(segment.rounds), len(segment.shares)
+            self._copies.ensure(segment.params, first.step), first, len(segment.rounds), len(segment.shares)
         )
 
     def _begin_next(self, segment: Segment) -> _Begun | None:
@@ -180,7 +180,7 @@ class AmongWorkers:
         self._copies.drop()
 
     def _with_params(self, segment: Segment) -> Changes:
-        shared = self._sender.share(segment.params.without_means().arrays)
+        shared = self._sender.publish(segment.params.without_means().arrays)
         try:
             (found,) = self._compute([self._graph(segment, shared, self._sender.name())])
             changes: Changes = self._result(found)

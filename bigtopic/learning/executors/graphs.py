@@ -1,6 +1,6 @@
-"""Rounds of several slices on Dask: made by the workers among themselves where they can (`among_workers`), or as graphs
-of E-step tasks and their reduction. The driver owns the params and does the step. Short rounds before replicas begin
-are done whole, on one worker."""
+"""Rounds of several slices on Dask: an all-reduce among the workers where they can (`among_workers`), or graphs of
+E-step tasks and their reduction. The driver owns the params and does the step. Short rounds before replicas begin are
+done whole, on one worker."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class GraphExecutor(Executor):
             n_threads = sum(self._sender.threads().values())
             self._tasks = node_tasks(rnd.slices, n_tasks(n_threads, round_seconds(self._run)))
             self._workers = self._sender.placed(len(self._tasks))
-        shared = self._sender.share(arrays)
+        shared = self._sender.publish(arrays)
         try:
             return self._sum(shared, iteration)
         finally:

@@ -53,7 +53,7 @@ class Segment:
 
     def step(self, number: int, stats: Stats) -> None:
         """Update the params by the statistics of the `number`-th round of the segment."""
-        if self.long_rounds:  # workers that make them have the rows in this order, see `rows.whole`
+        if self.long_rounds:  # workers that make them have the rows in this order, see `rows.joined_rows`
             stats = replace(stats, arrays={name: in_order(rows) for name, rows in stats.arrays.items()})
         late = self.largest_steps[number], self.missed[number]
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings, *late))

@@ -88,7 +88,7 @@ class Sender:
             key = task_key(prefix, f"{self._name}-held")
             self._held.append(self._client.submit(bool, key=key, pure=False))
 
-    def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
+    def publish(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them: in files, or sent where files cannot be written or found."""
         if self.shares_files and (published := sharing.publish(arrays)) is not None:
             return published

@@ -134,10 +134,10 @@ class WholeExecutor(Executor):
         return params
 
     def _share(self, params: Params) -> Any:
-        """As `Sender.share`; these may be the params that a worker returned, and still be there."""
+        """As `Sender.publish`; these may be the params that a worker returned, and still be there."""
         if self._shared is None or self._shared[0] is not params:
             self.let_go()
-            self._shared = params, self._sender.share(params.arrays)
+            self._shared = params, self._sender.publish(params.arrays)
         return self._shared[1]
 
     def let_go(self) -> None:

@@ -11,7 +11,7 @@ from sys import getsizeof
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.learning.all_reduce.rows import whole
+from bigtopic.learning.all_reduce.rows import joined_rows
 from bigtopic.learning.reduce import add_axis
 from bigtopic.learning.replicas import _kernels
 from bigtopic.models.base import DOC_TOPIC_PRIOR
@@ -72,7 +72,7 @@ def add_changes(params: Params, parts: Iterable[Changes], averaged: Collection[s
         When the replicas together forget more than there is; nothing has moved then. Or when sums are not finite, or
         below 0; then the params have moved.
     """
-    parts = iter([whole(list(parts))] if averaged else parts)
+    parts = iter([joined_rows(list(parts))] if averaged else parts)
     first = next(parts)
     decays = {name: _decay(name, lost) for name, lost in first.lost.items()}
     means = {name: RunningMean.of(params.arrays, name) for name in averaged}

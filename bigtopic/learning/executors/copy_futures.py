@@ -17,13 +17,13 @@ from bigtopic.parallel.mailbox import abort, mailbox
 from bigtopic.parallel.results import result_of
 from bigtopic.state.params import Params
 
-__all__ = ["PREFIXES", "Copies"]
+__all__ = ["PREFIXES", "CopyFutures"]
 
 PREFIXES = ("bt-copy",)  # of the keys of its tasks
-CHANCES = 8  # times that a worker may be behind
+FAILURES_ALLOWED = 8  # of workers that are behind
 
 
-class Copies:
+class CopyFutures:
     """The copies of one run.
 
     Parameters
@@ -40,7 +40,7 @@ class Copies:
         self._sender = sender
         self._client = client
         self._useful = client is not None
-        self._chances = CHANCES
+        self._failures_left = FAILURES_ALLOWED
         self._params: Params | None = None
         self.version = Version("", 0)
         self._held: dict[str, Any] = {}  # by worker
@@ -56,15 +56,16 @@ class Copies:
         useful = self._useful and not self._sender.shares_files and self._sender.able() is None
         return useful and bool(self._sender.threads())
 
-    def blame(self) -> None:
-        """A worker was behind. If none has joined or died, some lose their copies, as those do that are short of
-        memory, and would lose them again. If it happens often, the copies may be why workers die."""
-        self._chances -= 1
-        self._useful = self._chances > 0 and self._sender.threads().keys() != self._held.keys()
+    def record_failure(self) -> None:
+        """Count a failure. If no worker has joined or died, one has lost its copy, probably for lack of memory, and
+        would lose it again: copies are then given up. So they are after `FAILURES_ALLOWED`: they may be why workers
+        die."""
+        self._failures_left -= 1
+        self._useful = self._failures_left > 0 and self._sender.threads().keys() != self._held.keys()
 
-    def at(self, params: Params, n_updates: int) -> Version:
-        """The version that these params are, once every worker has it."""
-        if not self.are(params, n_updates):
+    def ensure(self, params: Params, n_updates: int) -> Version:
+        """Give a copy of these params to every worker that has none; their version."""
+        if not self.match(params, n_updates):
             self.drop()
             self._params, self.version = params, Version(uuid4().hex, n_updates)
         there = self._sender.threads()
@@ -73,7 +74,7 @@ class Copies:
             self._give(new, params)
         return self.version
 
-    def are(self, params: Params, n_updates: int) -> bool:
+    def match(self, params: Params, n_updates: int) -> bool:
         """Whether the copies are copies of these params."""
         return params is self._params and n_updates == self.version.n_updates
 
@@ -81,7 +82,7 @@ class Copies:
         """Threads of each worker that has a copy."""
         return {worker: n for worker, n in self._sender.threads().items() if worker in self._held}
 
-    def all_have_them(self) -> bool:
+    def are_complete(self) -> bool:
         """Whether every worker has a copy."""
         return self._sender.threads().keys() == self._held.keys()
 

@@ -29,6 +29,8 @@ import numpy as np
 import replicas
 import results
 
+from bigtopic.counted import counted
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hosts
@@ -102,7 +104,7 @@ def main() -> None:
     )
     files = "the driver's files" if given.shared_files else "files of their own"
     caption = (
-        f"{given.docs:,} documents, {given.passes} passes, workers with {files}, Dask "
+        f"{given.docs:,} documents, {counted(given.passes, 'pass', 'passes')}, workers with {files}, Dask "
         f"{'as usual' if given.watched else 'quiet'}; seconds, gains and share are each medians of {given.turns} turns"
     )
     figures = [turn._asdict() for turn in turns]

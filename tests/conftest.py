@@ -116,7 +116,7 @@ def toy() -> Callable[[Path], ModuleType]:
 
 @pytest.fixture(scope="module")
 def replicas_of_large_corpora() -> Iterator[None]:
-    """Replicas begin after 20 updates, though exchanges of small corpora are not worth their time."""
+    """Replicas begin after 30 updates, though exchanges of small corpora are not worth their time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchanges, "ENTRIES_PER_WORD", 0)
         yield

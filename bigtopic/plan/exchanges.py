@@ -11,7 +11,7 @@ replicas: a step is at most 1 / (rounds of the exchange), so in longer exchanges
 
 A short exchange is not worth its time: any few minibatches contain most of the frequent words, so most rows travel,
 however short it is. Replicas begin after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or
-when an exchange can have its full number of rounds.
+when an exchange can have its full number of rounds, or those of a pass.
 
 A run that does not say how many replicas it has gets `REPLICAS` if its passes are long: if each has enough updates in
 an exchange after the first one.
@@ -129,6 +129,7 @@ def _starts(before: int, n_rounds: int, undivided: int, replicas: int, updates: 
 
 
 def divided(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
-    """Consecutive items for each of `n` replicas, as even as possible; for fewer if there are fewer items."""
+    """Consecutive items for each of `n` replicas, or of fewer if there are fewer items, as even as possible: replica r
+    has those from r / n to (r + 1) / n of all, rounded down."""
     n, size = min(n, len(items)), len(items)
     return [items[r * size // n : (r + 1) * size // n] for r in range(n)]

@@ -196,7 +196,8 @@ class Plan:
         return exchange_rounds(number, before, self.n_rounds, *settings)
 
     def exchange_at(self, pass_number: int, number: int) -> tuple[int, int]:
-        """Rounds of the exchange that begins with a round, and replicas that share them; 0 if none does."""
+        """How many rounds the exchange of a round has, and how many replicas share them; 0 without replicas: a single
+        round, left at the end of a pass, needs none."""
         n_rounds = len(self.exchange_rounds(pass_number, number))
         return (n_rounds, min(n_rounds, self.replicas)) if n_rounds > 1 else (0, 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from bigtopic.errors import ClusterError, warn
@@ -25,7 +25,9 @@ def result_of(client: Any, future: Any) -> Any:
         try:
             return future.result(LOOK_SECONDS)
         except TimeoutError:
-            if future.done():  # by now, or because its task raised that
+            if future.status == "finished":
+                return _gathered(client, [future], watch.look)[0]
+            if future.done():  # its task may have raised that
                 return future.result()
         if lack := watch.look():
             what, remedy = lack
@@ -84,11 +86,20 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
     """
     watch = _Watch(client)
     _wait_until_over(client, futures, workers, watch)
+
+    def look() -> None:
+        _refuse_missing(client, workers)
+        watch.look()
+
+    return _gathered(client, futures, look)
+
+
+def _gathered(client: Any, futures: Sequence[Any], look: Callable[[], Any]) -> list[Any]:
+    """The results of tasks that are done, with a `look` now and then while they come."""
     gathering = client.sync(_begun, client, futures)
     try:
         while not client.sync(_done, gathering):
-            _refuse_missing(client, workers)
-            watch.look()
+            look()
         return list(client.sync(_result, gathering))
     finally:
         client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done

@@ -220,6 +220,36 @@ def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, stopped,
     going_on.join()
 
 
+def test_a_result_that_a_silent_worker_keeps_says_so(stopped, monkeypatch):
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(results, "GONE_SECONDS", 0.3)
+    monkeypatch.setattr(results, "UNHEARD_SECONDS", 1.5)
+    client, process = stopped
+    (answering,) = workers.ask(client, os.getpid)
+    (silent,) = client.nthreads().keys() - {answering}
+    os.kill(process.pid, signal.SIGCONT)
+    future = client.submit(bytes, 10, workers=[silent], pure=False)
+    results.wait_for([future], 30)
+    os.kill(process.pid, signal.SIGSTOP)
+    going_on = threading.Timer(4.0, os.kill, [process.pid, signal.SIGCONT])
+    going_on.start()
+    with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds"):
+        assert results.result_of(client, future) == bytes(10)
+    going_on.join()
+
+
+def test_a_first_worker_that_is_busy_is_a_worker(monkeypatch):
+    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 3.0)
+    with hosts.scheduler() as client, ExitStack() as stack:
+        others = client.submit(time.sleep, 6, pure=False, priority=10)
+        joining = threading.Timer(0.5, lambda: stack.enter_context(hosts.worker(client)))
+        joining.start()
+        with pytest.warns(BigtopicWarning, match="has no worker yet"):
+            assert len(workers.addresses(client)) == 1
+        joining.join()
+        del others
+
+
 def test_a_fit_that_waits_for_the_first_worker_says_so(corpus, monkeypatch):
     monkeypatch.setattr(workers, "FIRST_WORKER_SECONDS", 0.2)
     with hosts.scheduler() as client, ExitStack() as stack:

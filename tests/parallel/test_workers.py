@@ -200,14 +200,21 @@ def test_a_result_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
                 joining.join()
 
 
-@pytest.mark.parametrize("among_workers", [False, True])
-def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, stopped, monkeypatch):
+@pytest.fixture
+def impatient(stopped, monkeypatch):
+    """The same, and the address of the worker that is stopped, of which one hears soon."""
     monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
     monkeypatch.setattr(results, "GONE_SECONDS", 0.3)
     monkeypatch.setattr(results, "UNHEARD_SECONDS", 1.5)
     client, process = stopped
     (answering,) = workers.ask(client, os.getpid)
     (silent,) = client.nthreads().keys() - {answering}
+    return client, process, silent
+
+
+@pytest.mark.parametrize("among_workers", [False, True])
+def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, impatient):
+    client, process, silent = impatient
     future = client.submit(abs, -5, workers=[silent], pure=False)
     going_on = threading.Timer(4.0, os.kill, [process.pid, signal.SIGCONT])
     going_on.start()
@@ -220,13 +227,8 @@ def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, stopped,
     going_on.join()
 
 
-def test_a_result_that_a_silent_worker_keeps_says_so(stopped, monkeypatch):
-    monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
-    monkeypatch.setattr(results, "GONE_SECONDS", 0.3)
-    monkeypatch.setattr(results, "UNHEARD_SECONDS", 1.5)
-    client, process = stopped
-    (answering,) = workers.ask(client, os.getpid)
-    (silent,) = client.nthreads().keys() - {answering}
+def test_a_result_that_a_silent_worker_keeps_says_so(impatient):
+    client, process, silent = impatient
     os.kill(process.pid, signal.SIGCONT)
     future = client.submit(bytes, 10, workers=[silent], pure=False)
     results.wait_for([future], 30)

@@ -21,14 +21,8 @@ UNHEARD_SECONDS = 30  # without a heartbeat of a worker for whose results one wa
 def result_of(client: Any, future: Any) -> Any:
     """The result of a future. Warns once where it waits for workers: when all are gone or paused, or one is silent."""
     watch = _Watch(client)
-    while True:
-        try:
-            return future.result(LOOK_SECONDS)
-        except TimeoutError:
-            if future.status == "finished":
-                return _gathered(client, [future], watch.look)[0]
-            if future.done():  # its task may have raised that
-                return future.result()
+
+    def look() -> None:
         if lack := watch.look():
             what, remedy = lack
             watch.tell(
@@ -36,6 +30,16 @@ def result_of(client: Any, future: Any) -> Any:
                 f"the Dask scheduler at {client.scheduler.address} has {what}; the work goes on when there is one: "
                 f"{remedy}",
             )
+
+    while True:
+        try:
+            return future.result(LOOK_SECONDS)
+        except TimeoutError:
+            if future.status == "finished":
+                return _gathered(client, [future], look)[0]
+            if future.done():  # its task may have raised that
+                return future.result()
+        look()
 
 
 class _Watch:
@@ -63,6 +67,7 @@ class _Watch:
         return _lack(found)
 
     def tell(self, what: str, message: str) -> None:
+        """Warn of this, if it has not been told."""
         if what not in self._told:
             self._told.add(what)
             warn(message)
@@ -94,7 +99,7 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
     return _gathered(client, futures, look)
 
 
-def _gathered(client: Any, futures: Sequence[Any], look: Callable[[], Any]) -> list[Any]:
+def _gathered(client: Any, futures: Sequence[Any], look: Callable[[], None]) -> list[Any]:
     """The results of tasks that are done, with a `look` now and then while they come."""
     gathering = client.sync(_begun, client, futures)
     try:

@@ -1,7 +1,7 @@
 """What tasks on the workers of a Dask client hand to each other, without the scheduler.
 
 A task offers pieces in its worker's mailbox. Tasks on other workers ask that worker for them, and wait until they are
-there. Pieces belong to a numbered collective of a session, in which all these tasks take part at the same time. No task
+there. Pieces belong to a numbered collective of a series, in which all these tasks take part at the same time. No task
 waits forever for one who does not come: its worker may be gone, have other work on all its threads, or have given up.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["ARRIVAL_SECONDS", "Absent", "Mailbox", "abort", "mailbox"]
 
 ARRIVAL_SECONDS = 20.0  # within which a worker must begin its task, once another has asked it for a piece
 TELLING_SECONDS = 2.0  # that the driver waits for workers which it tells that all is over
-KEPT_SESSIONS = 100  # whose end a worker remembers
+KEPT_SERIES = 100  # whose end a worker remembers
 _HANDLER = "bigtopic_piece"
 
 CollectiveName = tuple[str, int]
@@ -42,8 +42,8 @@ class Mailbox:
         # All that follows is only used on this loop
         self._pieces: dict[Key, tuple[Any, int]] = {}
         self._offered: dict[Key, asyncio.Event] = {}  # those that others wait for
-        self._asking: dict[str, set[asyncio.Task[Any]]] = {}  # by session
-        self._joined: dict[str, int] = {}  # the latest collective of a session
+        self._asking: dict[str, set[asyncio.Task[Any]]] = {}  # by series
+        self._joined: dict[str, int] = {}  # the latest collective of a series
         self._aborted: OrderedDict[str, None] = OrderedDict()
         self._joining = asyncio.Event()
 
@@ -61,13 +61,13 @@ class Mailbox:
         if times:
             self._on_loop(self._offer, collective, pieces, times)
 
-    def leave(self, session: str) -> None:
-        """End the collectives of a session, on this worker."""
-        self._on_loop(self.abort, session)
+    def leave(self, series: str) -> None:
+        """End the collectives of a series, on this worker."""
+        self._on_loop(self.abort, series)
 
-    def has_ended(self, session: str) -> bool:
-        """Whether the collectives of a session have ended, on this worker."""
-        return session in self._aborted
+    def has_ended(self, series: str) -> bool:
+        """Whether the collectives of a series have ended, on this worker."""
+        return series in self._aborted
 
     def collect(
         self,
@@ -106,14 +106,14 @@ class Mailbox:
         if collective[0] in self._aborted:
             self._stop_asking(collective[0])
 
-    def _asked(self, session: str, asked: Any, i: int, asking: asyncio.Task[Any]) -> None:
-        self._asking.get(session, set()).discard(asking)
+    def _asked(self, series: str, asked: Any, i: int, asking: asyncio.Task[Any]) -> None:
+        self._asking.get(series, set()).discard(asking)
         _ = asking.cancelled() or asking.exception()  # or it is logged, if another one has failed before
         asked.put((i, asking))
 
-    def _stop_asking(self, session: str) -> None:
+    def _stop_asking(self, series: str) -> None:
         """A worker that is stopped never answers, and closes no connection."""
-        for asking in self._asking.pop(session, ()):
+        for asking in self._asking.pop(series, ()):
             asking.cancel()
 
     async def _ask(self, collective: CollectiveName, address: str, name: Hashable) -> Any:
@@ -127,15 +127,15 @@ class Mailbox:
 
     async def give(self, collective: Sequence[Any], name: Hashable) -> dict[str, Any]:
         """The answer to another worker that asks for a piece: without one where this worker does not take part."""
-        session, number = collective
+        series, number = collective
         with suppress(TimeoutError):
             async with asyncio.timeout(ARRIVAL_SECONDS):
-                while not self._has_come(session, number):
+                while not self._has_come(series, number):
                     await self._joining.wait()
-        if not self._has_come(session, number):
+        if not self._has_come(series, number):
             return {}
-        key = (session, number), tuple(name) if isinstance(name, list) else name
-        if key not in self._pieces and session not in self._aborted:
+        key = (series, number), tuple(name) if isinstance(name, list) else name
+        if key not in self._pieces and series not in self._aborted:
             await self._offered.setdefault(key, asyncio.Event()).wait()
         if key not in self._pieces:
             return {}
@@ -144,12 +144,12 @@ class Mailbox:
             self._pieces[key] = piece, times - 1
         return {"piece": as_sent(piece)}
 
-    def _has_come(self, session: str, number: int) -> bool:
-        return self._joined.get(session, -1) >= number or session in self._aborted
+    def _has_come(self, series: str, number: int) -> bool:
+        return self._joined.get(series, -1) >= number or series in self._aborted
 
     def _join(self, collective: CollectiveName) -> None:
-        session, number = collective
-        self._joined[session] = max(number, self._joined.get(session, number))
+        series, number = collective
+        self._joined[series] = max(number, self._joined.get(series, number))
         self._wake()
 
     def _offer(self, collective: CollectiveName, pieces: Mapping[Hashable, Any], times: int) -> None:
@@ -160,16 +160,16 @@ class Mailbox:
             if (event := self._offered.pop((collective, name), None)) is not None:
                 event.set()
 
-    def abort(self, session: str) -> None:
-        """Give nothing to this session any more, and expect nothing; on the worker's loop."""
-        self._aborted[session] = None
-        if len(self._aborted) > KEPT_SESSIONS:
+    def abort(self, series: str) -> None:
+        """Give nothing to this series any more, and expect nothing; on the worker's loop."""
+        self._aborted[series] = None
+        if len(self._aborted) > KEPT_SERIES:
             self._aborted.popitem(last=False)
-        self._joined.pop(session, None)
-        self._pieces = {key: piece for key, piece in self._pieces.items() if key[0][0] != session}
-        for key in [key for key in self._offered if key[0][0] == session]:
+        self._joined.pop(series, None)
+        self._pieces = {key: piece for key, piece in self._pieces.items() if key[0][0] != series}
+        for key in [key for key in self._offered if key[0][0] == series]:
             self._offered.pop(key).set()
-        self._stop_asking(session)
+        self._stop_asking(series)
         self._wake()
 
     def _wake(self) -> None:
@@ -204,16 +204,16 @@ def mailbox(worker: Any = None) -> Mailbox:
     return found
 
 
-def abort(client: Any, session: str) -> None:
-    """End the collectives of a session on all workers; those that are stopped, or gone, are left out."""
-    client.sync(_abort, client, session)
+def abort(client: Any, series: str) -> None:
+    """End the collectives of a series on all workers; those that are stopped, or gone, are left out."""
+    client.sync(_abort, client, series)
 
 
-async def _abort(client: Any, session: str) -> None:
+async def _abort(client: Any, series: str) -> None:
     with suppress(OSError, TimeoutError):
-        telling = client.run(_abort_here, session, on_error="ignore")
+        telling = client.run(_abort_here, series, on_error="ignore")
         await asyncio.wait_for(telling, TELLING_SECONDS)
 
 
-async def _abort_here(session: str, dask_worker: Any = None) -> None:
-    mailbox(dask_worker).abort(session)
+async def _abort_here(series: str, dask_worker: Any = None) -> None:
+    mailbox(dask_worker).abort(series)

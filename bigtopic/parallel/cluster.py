@@ -264,22 +264,22 @@ class _ClientMap:
 
 
 def send(client: Any, data: Any) -> Any:
-    """A future of `data` on some worker. One that just died may still be on the scheduler's list: then again.
+    """A future of `data` on some worker. One that just died may still be on the scheduler's list, or be silent: then
+    again.
 
     Raises
     ------
     ClusterError
         When no worker comes.
     """
+    sending = results.Sending(client, task_key("bt-sent", new_name()), data)
     failure: OSError | None = None
     for seconds in (0.0, 0.1, 0.5, 2.0):
         time.sleep(seconds)
         # Clusters that adapt start workers for tasks, not for data, and send home those that have no task
         task = None if client.nthreads() and failure is None else _held(client)
-        # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
-        key = task_key("bt-sent", new_name())
         try:
-            return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS / 4)[key]
+            return sending.future(workers.NO_WORKERS_SECONDS / 4)
         except OSError as error:
             failure = error
         finally:

@@ -1,21 +1,27 @@
-"""Results of tasks on a Dask client: waited for, with a look now and then whether their workers are there."""
+"""Results of tasks on a Dask client, and data on its way to workers: waited for, with a look now and then whether the
+workers are there."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel.workers import NO_WORKER, PAUSED, described
 
-__all__ = ["result_of", "results_of", "wait_for"]
+__all__ = ["Sending", "result_of", "results_of", "wait_for"]
 
 DONE_SECONDS = 0.003  # between two looks whether results are there
 GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
-UNHEARD_SECONDS = 30  # without a heartbeat of a worker for whose results one waits, before a warning names it
+UNHEARD_SECONDS = 30  # without a heartbeat of a worker, while one waits, before a warning names it
+
+# By client and worker: the time of the last heartbeat, on the scheduler's clock, and since when it is the last, on ours
+_heard: WeakKeyDictionary[Any, dict[str, tuple[float, float]]] = WeakKeyDictionary()
 
 
 def result_of(client: Any, future: Any) -> Any:
@@ -47,23 +53,28 @@ class _Watch:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        # By worker: the time of the last heartbeat, on the scheduler's clock, and since when that is the last, on ours
-        self._heard: dict[str, tuple[float, float]] = {}
+        self._heard = _heard.setdefault(client, {})
         self._told: set[str] = set()
+        # At the last look: workers that are silent, and while there are some, the others
+        self.silent: set[str] = set()
+        self.others: set[str] = set()
 
     def look(self) -> tuple[str, str] | None:
         """Warn of workers that are silent; what the cluster lacks to do any work, and what to do about it."""
         found, now = described(self._client), time.monotonic()
+        self.silent = set()
         for address, worker in found.items():
             if self._heard.get(address, (None,))[0] != worker["last_seen"]:
                 self._heard[address] = worker["last_seen"], now
             elif now - self._heard[address][1] > UNHEARD_SECONDS:
+                self.silent.add(address)
                 self.tell(
                     address,
                     f"the Dask scheduler has not heard from worker {address} for {UNHEARD_SECONDS} seconds, and the "
                     "work may wait for it until the scheduler gives it up (Dask's setting "
                     "distributed.scheduler.worker-ttl): look at its machine",
                 )
+        self.others = found.keys() - self.silent if self.silent else set()
         return _lack(found)
 
     def tell(self, what: str, message: str) -> None:
@@ -99,15 +110,54 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
     return _gathered(client, futures, look)
 
 
+class Sending:
+    """Data on its way to a worker, which may fall silent: then it is sent to another."""
+
+    def __init__(self, client: Any, key: str, data: Any) -> None:
+        # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
+        self._client, self._key, self._data = client, key, {key: data}
+        self._watch = _Watch(client)
+
+    def future(self, seconds: float) -> Any:
+        """The future of the data, on a worker that Dask chooses; waits so long for the first. Warns of silent workers.
+
+        Raises
+        ------
+        OSError
+            When the worker is gone, or silent while others are not; a `TimeoutError` when there is none.
+        """
+        if self._watch.silent:
+            self._watch.look()  # others may have gone or come
+        known, others = self._watch.silent, list(self._watch.others)
+
+        def look() -> None:
+            self._watch.look()
+            if self._watch.others and not self._watch.silent <= known:
+                raise ConnectionError("a worker is silent")
+
+        where: dict[str, Any] = {"workers": others or None, "hash": False, "timeout": seconds}
+        begin = partial(self._client.scatter, self._data, asynchronous=True, **where)
+        try:
+            return _waited(self._client, begin, look)[self._key]
+        except KeyError as error:
+            raise ConnectionError("a worker is gone") from error
+
+
 def _gathered(client: Any, futures: Sequence[Any], look: Callable[[], None]) -> list[Any]:
     """The results of tasks that are done, with a `look` now and then while they come."""
-    gathering = client.sync(_begun, client, futures)
+    return list(_waited(client, partial(client.gather, list(futures), asynchronous=True), look))
+
+
+def _waited(client: Any, begin: Callable[[], Awaitable[Any]], look: Callable[[], None]) -> Any:
+    """What comes of what the client begins in its event loop, with a `look` now and then meanwhile. Begun once: large
+    data may take long to come, or to go. What a stopped worker has, or is to have, never does."""
+    begun = client.sync(_begun, begin)
     try:
-        while not client.sync(_done, gathering):
+        while not client.sync(_done, begun):
             look()
-        return list(client.sync(_result, gathering))
+        return client.sync(_result, begun)
     finally:
-        client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done
+        client.loop.add_callback(begun.cancel)  # which does nothing to what is done
 
 
 def _wait_until_over(client: Any, futures: Sequence[Any], workers: Sequence[str], watch: _Watch) -> None:
@@ -134,22 +184,27 @@ def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
         raise ClusterError(f"worker {gone[0]} is gone")
 
 
-async def _begun(client: Any, futures: Sequence[Any]) -> asyncio.Future[Any]:
-    """Begun once: large results may take long to come. One that a stopped worker has never does."""
-    return asyncio.ensure_future(client.gather(list(futures), asynchronous=True))
+async def _begun(begin: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
+    return asyncio.ensure_future(begin())
 
 
-async def _done(gathering: asyncio.Future[Any]) -> bool:
-    await asyncio.wait([gathering], timeout=GONE_SECONDS)
-    return gathering.done()
+async def _done(begun: asyncio.Future[Any]) -> bool:
+    await asyncio.wait([begun], timeout=GONE_SECONDS)
+    return begun.done()
 
 
-async def _result(gathering: asyncio.Future[Any]) -> Any:
-    return await gathering
+async def _result(begun: asyncio.Future[Any]) -> Any:
+    return await begun
 
 
 def _lack(found: Mapping[str, Mapping[str, Any]]) -> tuple[str, str] | None:
     """What a cluster of these workers lacks to do any work, and what to do about it."""
     if not found:
         return NO_WORKER
-    return PAUSED if all(worker["status"] == "paused" for worker in found.values()) else None
+    # One that is paused ends the tasks it has begun
+    return PAUSED if all(w["status"] == "paused" and not _tasks_begun(w) for w in found.values()) else None
+
+
+def _tasks_begun(worker: Mapping[str, Any]) -> int:
+    counts = worker["metrics"].get("task_counts", {})
+    return int(counts.get("executing", 0) + counts.get("long-running", 0))

@@ -27,7 +27,7 @@ NO_WORKERS_SECONDS = 30
 FIRST_WORKER_SECONDS = 2  # without a worker, before a warning says what is waited for
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 _NOBODY: Mapping[str, Any] = {}
-NO_WORKER = "no worker", "start workers"
+NO_WORKER = "no worker", "start workers, unless the cluster starts them itself"
 PAUSED = (
     "no worker that accepts work",
     "Dask pauses workers near their memory limit: give them more memory",
@@ -62,7 +62,7 @@ def _wait_for_the_first(client: Any, future: Any) -> None:
     if left := NO_WORKERS_SECONDS - silent:
         warn(
             f"the Dask scheduler at {client.scheduler.address} has no worker yet; bigtopic waits up to "
-            f"{NO_WORKERS_SECONDS} seconds for the first: start workers, unless the cluster starts them itself"
+            f"{NO_WORKERS_SECONDS} seconds for the first: {NO_WORKER[1]}"
         )
     future.result(left)
 

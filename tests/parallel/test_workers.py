@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 
 import dask
@@ -148,6 +149,31 @@ def test_tasks_for_each_other_that_paused_workers_do_not_begin_are_given_up(clos
         results.results_of(closing, [future], there)
 
 
+@pytest.mark.parametrize("among_workers", [False, True])
+def test_a_worker_that_is_paused_in_the_middle_of_a_task_ends_it(among_workers, closing, monkeypatch):
+    from distributed.core import Status
+
+    def pause(dask_worker):
+        dask_worker.status = Status.paused
+
+    monkeypatch.setattr(results, "GONE_SECONDS", 0.3)
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
+    gate = Event(client=closing)
+    future = closing.submit(_wait_at, gate, 7, pure=False)
+    there = list(closing.nthreads())
+    while not workers.described(closing)[there[0]]["metrics"].get("task_counts", {}).get("executing"):
+        time.sleep(0.1)  # until the worker's next heartbeat
+    closing.run(pause)
+    opening = threading.Timer(3.0, gate.set)
+    opening.start()
+    # A warning would be an error
+    if among_workers:
+        assert results.results_of(closing, [future], there) == [7]
+    else:
+        assert results.result_of(closing, future) == 7
+    opening.join()
+
+
 @pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])
 def test_a_client_that_is_closed_in_the_middle_of_a_fit(long_round_seconds, corpus, closing, monkeypatch):
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
@@ -237,6 +263,36 @@ def test_a_result_that_a_silent_worker_keeps_says_so(impatient):
     going_on.start()
     with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds"):
         assert results.result_of(client, future) == bytes(10)
+    going_on.join()
+
+
+def test_data_do_not_wait_for_a_silent_worker(impatient):
+    client, _, silent = impatient
+    times, futures = [time.monotonic()], []
+    with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds"):
+        for i in range(6):  # Dask would choose one worker as often as the other
+            futures.append(cluster.send(client, {"number": i}))
+            times.append(time.monotonic())
+    waits = sorted(after - before for before, after in pairwise(times))
+    assert waits[-1] > 1.5 > waits[-2]  # a worker that is known to be silent is not waited for so long again
+    assert [results.result_of(client, future)["number"] for future in futures] == [*range(6)]
+
+
+def test_data_on_their_way_to_silent_workers_alone_say_so(impatient):
+    client, process, silent = impatient
+    (other,) = set(client.run(os.getpid, workers=list(client.nthreads().keys() - {silent})).values())
+    os.kill(other, signal.SIGSTOP)
+
+    def go_on():
+        for pid in (process.pid, other):
+            os.kill(pid, signal.SIGCONT)
+
+    going_on = threading.Timer(4.0, go_on)
+    going_on.start()
+    with pytest.warns(BigtopicWarning, match="has not heard from worker") as told:
+        future = cluster.send(client, {"number": 3})
+    assert len(told) == 2
+    assert results.result_of(client, future) == {"number": 3}
     going_on.join()
 
 

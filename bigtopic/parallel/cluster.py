@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from bigtopic import buffers
 from bigtopic.errors import BigtopicError, ClusterError, SettingError
-from bigtopic.parallel import results, workers
+from bigtopic.parallel import heartbeats, results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
 
@@ -264,28 +264,31 @@ class _ClientMap:
 
 
 def send(client: Any, data: Any) -> Any:
-    """A future of `data` on some worker. One that just died may still be on the scheduler's list, or be silent: then
-    again.
+    """A future of `data` on some worker. One that just died may still be on the scheduler's list: then again.
 
     Raises
     ------
     ClusterError
-        When no worker comes.
+        When no worker comes, or none can be reached.
     """
-    sending = results.Sending(client, task_key("bt-sent", new_name()), data)
+    key = task_key("bt-sent", new_name())
     failure: OSError | None = None
     for seconds in (0.0, 0.1, 0.5, 2.0):
         time.sleep(seconds)
         # Clusters that adapt start workers for tasks, not for data, and send home those that have no task
         task = None if client.nthreads() and failure is None else _held(client)
         try:
-            return sending.future(workers.NO_WORKERS_SECONDS / 4)
+            return results.sent(client, key, data, workers.NO_WORKERS_SECONDS / 4)
         except OSError as error:
             failure = error
         finally:
             del task
-    assert failure is not None
-    raise workers.no_workers(client) if isinstance(failure, TimeoutError) else failure
+    if isinstance(failure, TimeoutError):
+        raise workers.no_workers(client)
+    raise ClusterError(
+        f"the Dask scheduler at {client.scheduler.address} cannot reach its workers ({failure}): see their logs, and "
+        "whether they have just died"
+    ) from failure
 
 
 def _held(client: Any) -> Any:
@@ -333,6 +336,6 @@ def memory_limits(client: Any) -> dict[str, tuple[int, int]]:
     """{address: (threads, bytes)} of the workers whose memory is limited."""
     return {
         address: (worker["nthreads"], worker["memory_limit"])
-        for address, worker in workers.described(client).items()
+        for address, worker in heartbeats.described(client).items()
         if worker["memory_limit"]
     }

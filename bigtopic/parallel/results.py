@@ -5,23 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import count
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from bigtopic.errors import ClusterError, warn
-from bigtopic.parallel.workers import NO_WORKER, PAUSED, described
+from bigtopic.parallel import heartbeats
+from bigtopic.parallel.workers import NO_WORKER, PAUSED
 
-__all__ = ["Sending", "result_of", "results_of", "wait_for"]
+__all__ = ["result_of", "results_of", "sent", "wait_for"]
 
 DONE_SECONDS = 0.003  # between two looks whether results are there
 GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
-UNHEARD_SECONDS = 30  # without a heartbeat of a worker, while one waits, before a warning names it
-
-# By client and worker: the time of the last heartbeat, on the scheduler's clock, and since when it is the last, on ours
-_heard: WeakKeyDictionary[Any, dict[str, tuple[float, float]]] = WeakKeyDictionary()
+_turns = count()
 
 
 def result_of(client: Any, future: Any) -> Any:
@@ -37,15 +36,29 @@ def result_of(client: Any, future: Any) -> Any:
                 f"{remedy}",
             )
 
-    while True:
-        try:
-            return future.result(LOOK_SECONDS)
-        except TimeoutError:
-            if future.status == "finished":
-                return _gathered(client, [future], look)[0]
-            if future.done():  # its task may have raised that
-                return future.result()
-        look()
+    with _failures_let_go([future]):
+        while True:
+            try:
+                return future.result(LOOK_SECONDS)
+            except TimeoutError:
+                if future.status == "finished":
+                    return _gathered(client, [future], look)[0]
+                if future.done():  # its task may have raised that
+                    return future.result()
+            look()
+
+
+@contextmanager
+def _failures_let_go(futures: Sequence[Any]) -> Iterator[None]:
+    """Release those that have failed, if one does: a client keeps the exception of each, which keeps the frames that
+    it passes, which keep the future and the topics."""
+    try:
+        yield
+    except BaseException:
+        for future in futures:
+            if future.status not in ("pending", "finished"):
+                future.release()
+        raise
 
 
 class _Watch:
@@ -53,29 +66,11 @@ class _Watch:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._heard = _heard.setdefault(client, {})
         self._told: set[str] = set()
-        # At the last look: workers that are silent, and while there are some, the others
-        self.silent: set[str] = set()
-        self.others: set[str] = set()
 
     def look(self) -> tuple[str, str] | None:
-        """Warn of workers that are silent; what the cluster lacks to do any work, and what to do about it."""
-        found, now = described(self._client), time.monotonic()
-        self.silent = set()
-        for address, worker in found.items():
-            if self._heard.get(address, (None,))[0] != worker["last_seen"]:
-                self._heard[address] = worker["last_seen"], now
-            elif now - self._heard[address][1] > UNHEARD_SECONDS:
-                self.silent.add(address)
-                self.tell(
-                    address,
-                    f"the Dask scheduler has not heard from worker {address} for {UNHEARD_SECONDS} seconds, and the "
-                    "work may wait for it until the scheduler gives it up (Dask's setting "
-                    "distributed.scheduler.worker-ttl): look at its machine",
-                )
-        self.others = found.keys() - self.silent if self.silent else set()
-        return _lack(found)
+        """What the cluster lacks to do any work, and what to do about it. Warns of workers that are silent."""
+        return _lack(heartbeats.look(self._client).workers)
 
     def tell(self, what: str, message: str) -> None:
         """Warn of this, if it has not been told."""
@@ -101,63 +96,77 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
         When a worker is gone, since the others may wait for it; or when all are paused, and may not have begun.
     """
     watch = _Watch(client)
-    _wait_until_over(client, futures, workers, watch)
 
     def look() -> None:
         _refuse_missing(client, workers)
         watch.look()
 
-    return _gathered(client, futures, look)
+    with _failures_let_go(futures):
+        _wait_until_over(client, futures, workers, watch)
+        return _gathered(client, futures, look)
 
 
-class Sending:
-    """Data on its way to a worker, which may fall silent: then it is sent to another."""
+def sent(client: Any, key: str, data: Any, seconds: float) -> Any:
+    """The future of data, on a worker that is silent only if all are. Waits so long for the first, and warns of those
+    that are silent.
 
-    def __init__(self, client: Any, key: str, data: Any) -> None:
-        # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
-        self._client, self._key, self._data = client, key, {key: data}
-        self._watch = _Watch(client)
+    Raises
+    ------
+    OSError
+        When the worker is gone, or a `TimeoutError` when there is none that accepts work.
+    """
+    while True:
+        with suppress(_Silent):
+            return _sent_to(client, _next_worker(client), key, data, seconds)
 
-    def future(self, seconds: float) -> Any:
-        """The future of the data, on a worker that Dask chooses; waits so long for the first. Warns of silent workers.
 
-        Raises
-        ------
-        OSError
-            When the worker is gone, or silent while others are not; a `TimeoutError` when there is none.
-        """
-        if self._watch.silent:
-            self._watch.look()  # others may have gone or come
-        known, others = self._watch.silent, list(self._watch.others)
+class _Silent(Exception):
+    """The worker that data are sent to is silent, or not known, and another is well."""
 
-        def look() -> None:
-            self._watch.look()
-            if self._watch.others and not self._watch.silent <= known:
-                raise ConnectionError("a worker is silent")
 
-        where: dict[str, Any] = {"workers": others or None, "hash": False, "timeout": seconds}
-        begin = partial(self._client.scatter, self._data, asynchronous=True, **where)
-        try:
-            return _waited(self._client, begin, look)[self._key]
-        except KeyError as error:
-            raise ConnectionError("a worker is gone") from error
+def _next_worker(client: Any) -> str | None:
+    """The worker whose turn it is, or None without any."""
+    there = set(client.sync(client.scheduler.ncores_running, workers=None))
+    able = sorted(there - heartbeats.silent(client) or there)
+    return able[next(_turns) % len(able)] if able else None
+
+
+def _sent_to(client: Any, worker: str | None, key: str, data: Any, seconds: float) -> Any:
+    def look() -> None:
+        found = heartbeats.look(client)
+        if found.silent and found.well and (worker is None or worker in found.silent):
+            raise _Silent
+
+    # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
+    where = {"workers": None if worker is None else [worker], "hash": False, "timeout": seconds}
+    begin = partial(client.scatter, {key: data}, asynchronous=True, **where)
+    try:
+        # Not cancelled: the scheduler would send on, and keep for this client what a worker takes when it is back
+        return _waited(client, begin, look)[key]
+    except KeyError as error:
+        raise ConnectionError(f"worker {worker} is gone") from error
 
 
 def _gathered(client: Any, futures: Sequence[Any], look: Callable[[], None]) -> list[Any]:
     """The results of tasks that are done, with a `look` now and then while they come."""
-    return list(_waited(client, partial(client.gather, list(futures), asynchronous=True), look))
+    begin = partial(client.gather, list(futures), asynchronous=True)
+    return list(_waited(client, begin, look, cancelled=True))
 
 
-def _waited(client: Any, begin: Callable[[], Awaitable[Any]], look: Callable[[], None]) -> Any:
+def _waited(
+    client: Any, begin: Callable[[], Awaitable[Any]], look: Callable[[], None], cancelled: bool = False
+) -> Any:
     """What comes of what the client begins in its event loop, with a `look` now and then meanwhile. Begun once: large
-    data may take long to come, or to go. What a stopped worker has, or is to have, never does."""
+    data may take long to come, or to go. What a stopped worker has, or is to have, never does. If a look raises, what
+    was begun is left alone, or cancelled."""
     begun = client.sync(_begun, begin)
     try:
         while not client.sync(_done, begun):
             look()
         return client.sync(_result, begun)
     finally:
-        client.loop.add_callback(begun.cancel)  # which does nothing to what is done
+        if cancelled:
+            client.loop.add_callback(begun.cancel)  # which does nothing to what is done
 
 
 def _wait_until_over(client: Any, futures: Sequence[Any], workers: Sequence[str], watch: _Watch) -> None:
@@ -185,7 +194,14 @@ def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
 
 
 async def _begun(begin: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
-    return asyncio.ensure_future(begin())
+    begun = asyncio.ensure_future(begin())
+    begun.add_done_callback(_failure)
+    return begun
+
+
+def _failure(begun: asyncio.Future[Any]) -> BaseException | None:
+    """The failure, now known: asyncio prints those that are not asked for."""
+    return None if begun.cancelled() else begun.exception()
 
 
 async def _done(begun: asyncio.Future[Any]) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from bigtopic.errors import ClusterError, warn
+from bigtopic.parallel import heartbeats
 from bigtopic.parallel.keys import new_name, task_key
 
 __all__ = [
@@ -19,13 +20,13 @@ __all__ = [
     "PAUSED",
     "addresses",
     "ask",
-    "described",
     "no_workers",
 ]
 
 NO_WORKERS_SECONDS = 30
 FIRST_WORKER_SECONDS = 2  # without a worker, before a warning says what is waited for
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
+ALONE_SECONDS = 5  # for another answer
 _NOBODY: Mapping[str, Any] = {}
 NO_WORKER = "no worker", "start workers, unless the cluster starts them itself"
 PAUSED = (
@@ -76,26 +77,12 @@ def no_workers(client: Any) -> ClusterError:
     )
 
 
-def described(client: Any) -> Mapping[str, Mapping[str, Any]]:
-    """What the scheduler tells of each worker, by address; what it told last, if it cannot be asked.
-
-    Instead of `client.scheduler_info`, in whose answer there may be no workers: now and then the client itself asks
-    without them, and the last answer counts.
-    """
-    try:
-        found = client.sync(client.scheduler.identity, n_workers=-1)
-    except (AttributeError, OSError):  # the client is closed, or the scheduler is gone
-        found = client.scheduler_info(n_workers=-1)
-    by_address: Mapping[str, Mapping[str, Any]] = found["workers"]
-    return by_address
-
-
 def ask(
     client: Any, question: Callable[..., Any], *arguments: Any, known: Mapping[str, Any] = _NOBODY
 ) -> dict[str, Any]:
     """Answers of all workers to `question(*arguments)`, by address; those in `known` are not asked again.
 
-    A worker that is stopped, or too busy to answer for `ANSWER_SECONDS`, is left out: it does not delay the others.
+    A worker that is silent, or too busy to answer for `ANSWER_SECONDS`, is left out: it does not delay the others.
 
     Raises
     ------
@@ -105,28 +92,32 @@ def ask(
     for seconds in (0.1, 0.5, 2.0, None):
         there = addresses(client)
         answers = {worker: known[worker] for worker in there if worker in known}
-        if new := [worker for worker in there if worker not in known]:
+        if new := set(there) - known.keys():
             to_all = partial(client.run, _in_thread, question, arguments, on_error="return")
-            answers |= client.sync(_in_time, to_all, new)
-        silent = {worker: answer for worker, answer in answers.items() if isinstance(answer, OSError)}
-        for worker in silent:
+            answers |= client.sync(
+                _in_time, to_all, sorted(new - heartbeats.look(client).silent), ANSWER_SECONDS
+            )
+        failed = {worker: answer for worker, answer in answers.items() if isinstance(answer, OSError)}
+        for worker in failed:
             del answers[worker]
+        if failed:
+            heartbeats.look(client)  # which warns of those that are silent
         # One that died may still be on the scheduler's list
-        if seconds is None or all(isinstance(error, TimeoutError) for error in silent.values()):
+        if seconds is None or all(isinstance(error, TimeoutError) for error in failed.values()):
             break
         time.sleep(seconds)
     _refuse_failures(answers)
     return answers
 
 
-async def _in_time(ask: Callable[..., Any], workers: Sequence[str]) -> dict[str, Any]:
+async def _in_time(ask: Callable[..., Any], workers: Sequence[str], seconds: float) -> dict[str, Any]:
     """The answers, asked together; of each worker alone if that takes too long. A `TimeoutError` stands for none."""
     try:
-        return await asyncio.wait_for(ask(workers=workers), ANSWER_SECONDS)
+        return await asyncio.wait_for(ask(workers=workers), seconds) if workers else {}
     except TimeoutError as error:
         if len(workers) == 1:
             return {workers[0]: error}
-    alone = await asyncio.gather(*(_in_time(ask, [worker]) for worker in workers))
+    alone = await asyncio.gather(*(_in_time(ask, [worker], ALONE_SECONDS) for worker in workers))
     return {worker: answer for answers in alone for worker, answer in answers.items()}
 
 

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 
 import dask
@@ -20,7 +19,7 @@ from distributed import Event
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, whole
-from bigtopic.parallel import cluster, environment, results, workers
+from bigtopic.parallel import cluster, environment, heartbeats, results, workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -37,7 +36,7 @@ def test_workers_are_known_while_the_client_asks_for_other_things(one_worker, mo
         await asks()  # as the client does every two seconds, in between
 
     monkeypatch.setattr(one_worker, "_update_scheduler_info", asks_twice)
-    assert workers.described(one_worker).keys() == one_worker.nthreads().keys()
+    assert heartbeats.described(one_worker).keys() == one_worker.nthreads().keys()
 
 
 @pytest.fixture
@@ -50,11 +49,21 @@ def stopped(monkeypatch):
         yield client, process
 
 
-def test_a_worker_that_does_not_answer_is_left_out(stopped):
+def test_a_worker_that_does_not_answer_is_left_out(stopped, monkeypatch):
     client, process = stopped
-    answers = workers.ask(client, os.getpid)
+    monkeypatch.setattr(workers, "ALONE_SECONDS", 0.5)
+    monkeypatch.setattr(heartbeats, "UNHEARD_SECONDS", 1.2)
+    with pytest.warns(BigtopicWarning, match="has not heard from worker") as told:
+        answers = workers.ask(client, os.getpid)
+    assert len(told) == 1
     assert len(answers) == 1 and process.pid not in answers.values()
+    monkeypatch.setattr(workers, "ANSWER_SECONDS", 60.0)
+    begun = time.monotonic()
+    assert workers.ask(client, os.getpid, known=answers) == answers  # it is silent, so it is not asked
+    assert time.monotonic() - begun < 30
     os.kill(process.pid, signal.SIGCONT)
+    while heartbeats.look(client).silent:
+        time.sleep(0.1)
     assert process.pid in workers.ask(client, os.getpid, known=answers).values()
 
 
@@ -161,7 +170,7 @@ def test_a_worker_that_is_paused_in_the_middle_of_a_task_ends_it(among_workers, 
     gate = Event(client=closing)
     future = closing.submit(_wait_at, gate, 7, pure=False)
     there = list(closing.nthreads())
-    while not workers.described(closing)[there[0]]["metrics"].get("task_counts", {}).get("executing"):
+    while not heartbeats.described(closing)[there[0]]["metrics"].get("task_counts", {}).get("executing"):
         time.sleep(0.1)  # until the worker's next heartbeat
     closing.run(pause)
     opening = threading.Timer(3.0, gate.set)
@@ -231,10 +240,10 @@ def impatient(stopped, monkeypatch):
     """The same, and the address of the worker that is stopped, of which one hears soon."""
     monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
     monkeypatch.setattr(results, "GONE_SECONDS", 0.3)
-    monkeypatch.setattr(results, "UNHEARD_SECONDS", 1.5)
     client, process = stopped
     (answering,) = workers.ask(client, os.getpid)
     (silent,) = client.nthreads().keys() - {answering}
+    monkeypatch.setattr(heartbeats, "UNHEARD_SECONDS", 1.5)
     return client, process, silent
 
 
@@ -266,16 +275,103 @@ def test_a_result_that_a_silent_worker_keeps_says_so(impatient):
     going_on.join()
 
 
-def test_data_do_not_wait_for_a_silent_worker(impatient):
+def test_data_do_not_wait_for_a_silent_worker(impatient, monkeypatch):
     client, _, silent = impatient
-    times, futures = [time.monotonic()], []
-    with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds"):
-        for i in range(6):  # Dask would choose one worker as often as the other
-            futures.append(cluster.send(client, {"number": i}))
-            times.append(time.monotonic())
-    waits = sorted(after - before for before, after in pairwise(times))
-    assert waits[-1] > 1.5 > waits[-2]  # a worker that is known to be silent is not waited for so long again
+    with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds") as told:
+        futures = [cluster.send(client, {"number": i}) for i in range(2)]  # one of them is for each worker
+    assert len(told) == 1
+    monkeypatch.setattr(
+        results, "GONE_SECONDS", 30.0
+    )  # what is sent to the silent worker would now take so long
+    begun = time.monotonic()
+    futures += [cluster.send(client, {"number": i}) for i in range(2, 6)]
+    assert time.monotonic() - begun < 20
     assert [results.result_of(client, future)["number"] for future in futures] == [*range(6)]
+
+
+def test_nothing_is_left_of_data_that_a_silent_worker_takes_after_all(impatient):
+    client, process, silent = impatient
+    with pytest.warns(BigtopicWarning, match="has not heard"):
+        futures = [cluster.send(client, bytes(1000)) for _ in range(2)]
+    assert [len(results.result_of(client, future)) for future in futures] == [1000, 1000]
+    del futures
+    os.kill(process.pid, signal.SIGCONT)
+    assert client.submit(abs, -1, workers=[silent], pure=False).result(30) == 1
+    _wait_for_none(lambda: client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
+
+
+def test_data_are_sent_to_a_worker_that_joins_when_all_others_are_silent(impatient):
+    client, _, silent = impatient
+    (other,) = set(client.run(os.getpid, workers=list(client.nthreads().keys() - {silent})).values())
+    os.kill(other, signal.SIGSTOP)
+    with ExitStack() as stack:
+        joining = threading.Timer(4.0, lambda: stack.enter_context(hosts.worker(client)))
+        joining.start()
+        with pytest.warns(BigtopicWarning, match="has not heard"):
+            future = cluster.send(client, 5)
+        joining.join()
+        assert results.result_of(client, future) == 5
+
+
+def test_only_the_worker_that_data_are_for_holds_them_up(impatient, monkeypatch):
+    client, _, silent = impatient
+    (well,) = client.nthreads().keys() - {silent}
+    monkeypatch.setattr(results, "_next_worker", lambda client: well)
+    scatter = type(client)._scatter
+
+    async def slow(self, *arguments, **options):
+        await asyncio.sleep(4)
+        return await scatter(self, *arguments, **options)
+
+    monkeypatch.setattr(type(client), "_scatter", slow)
+    with pytest.warns(BigtopicWarning, match="has not heard") as told:
+        assert results.result_of(client, cluster.send(client, 6)) == 6
+    assert len(told) == 1
+
+
+def test_a_scheduler_that_does_not_answer_is_told_once(one_worker, monkeypatch):
+    monkeypatch.setattr(heartbeats, "UNHEARD_SECONDS", 0.2)
+
+    async def late(**_):
+        await asyncio.sleep(30)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(one_worker.scheduler, "identity", late, raising=False)
+        with pytest.warns(BigtopicWarning, match="has not answered for 0.2 seconds") as told:
+            heartbeats.look(one_worker)
+            heartbeats.look(one_worker)
+        assert len(told) == 1
+    assert heartbeats.look(one_worker).workers.keys() == one_worker.nthreads().keys()
+
+
+@pytest.mark.parametrize("among_workers", [False, True])
+def test_nothing_is_left_of_a_task_that_failed(among_workers, closing):
+    there = list(closing.nthreads())
+    data = closing.scatter({"bt-data": 1}, hash=False)["bt-data"]
+
+    def wait(data):
+        future = closing.submit(_fail, data, pure=False)
+        if among_workers:
+            results.results_of(closing, [future], there)
+        results.result_of(closing, future)
+
+    with pytest.raises(ValueError, match="no number"):
+        wait(data)
+    del data
+    _wait_for_none(lambda: closing.futures)
+
+
+def _wait_for_none(left):
+    for _ in range(100):
+        gc.collect()
+        if not (found := left()):
+            break
+        time.sleep(0.1)
+    assert not found
+
+
+def _fail(data):
+    raise ValueError("no number")
 
 
 def test_data_on_their_way_to_silent_workers_alone_say_so(impatient):

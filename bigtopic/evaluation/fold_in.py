@@ -44,10 +44,12 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
 
 
 def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
-    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,)."""
+    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,). In the
+    corpus' order, so that all models are asked for the same tokens."""
     from bigtopic.plan.slices import make_docs
 
-    docs, axes = make_docs(Block(block.indptr, block.words, block.counts, block.rows), n_words, id_map)
+    without_authors = Block(block.indptr, block.words, block.counts, block.rows)
+    docs, axes = make_docs(without_authors, n_words, id_map, in_order=False)
     ids = axes["word"]
     assert ids is not None
     return docs, ids

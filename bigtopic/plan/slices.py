@@ -311,6 +311,8 @@ def make_docs(
     id_map: np.ndarray | None = None,
     n_authors: int = 0,
     author_map: np.ndarray | None = None,
+    *,
+    in_order: bool = True,
 ) -> tuple[Docs, dict[str, np.ndarray | None]]:
     """Documents with ids local to the slice, and for each axis on which documents have ids, the ids they stand for.
 
@@ -320,8 +322,13 @@ def make_docs(
     n_words, n_authors : sizes of the corpus' axes; there may be more authors
     id_map, author_map : int32, corpus id to the params' id, -1 for words and authors that the params do not know;
         they are dropped
+    in_order : whether those of a document get the order of the params' ids. What a kernel finds may depend on the
+        order, and the corpus' ids on the other documents that were read with this one.
     """
-    indptr, words, counts, ids = _compact(block.indptr, block.words, block.counts, n_words, id_map)
+    words, counts = block.words, block.counts
+    if in_order and id_map is not None:
+        words, counts = _in_order(block.indptr, words, counts, id_map)
+    indptr, words, counts, ids = _compact(block.indptr, words, counts, n_words, id_map)
     axes: dict[str, np.ndarray | None] = {"word": ids, "column": ids, "row": block.rows.astype(np.int32)}
     if block.author_indptr is None or block.authors is None:
         axes["author"] = np.empty(0, np.int32)
@@ -355,3 +362,19 @@ def _compact(
         indptr, ids, counts, mapping, table, out_indptr, out_ids, out_counts, distinct
     )
     return out_indptr, out_ids[:kept], out_counts[:kept], distinct[:n_ids].copy()
+
+
+def _in_order(
+    indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, id_map: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Words and counts, those of each document in the order of what `id_map` maps the words to."""
+    mapped = id_map[words]
+    falls = np.diff(mapped) < 0
+    falls[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(words))] - 1] = (
+        False  # from one document to the next
+    )
+    if not falls.any():
+        return words, counts
+    documents = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    order = np.lexsort((mapped, documents))
+    return words[order], counts[order]

@@ -12,6 +12,7 @@ from bigtopic import methods as table
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.estimators.lda import LDA
 from bigtopic.inference import infer as module
 from bigtopic.inference.infer import infer, unknown_share
 from bigtopic.plan import slices
@@ -81,3 +82,14 @@ def test_the_share_of_unknown_tokens(corpus):
     names = [f"w{i}" if i < 50 else f"x{i}" for i in range(80)]
     other = Corpus(corpus.parts, Vocabulary(names, None, corpus.vocabulary.document_frequency, frequency))
     assert unknown_share(model, other) == pytest.approx(frequency[50:].sum() / frequency.sum())
+
+
+@pytest.mark.parametrize("method", ["online-cvb0", "online-vb", "cgs", "ml-ope", "sgs", "scvb0"])
+def test_topics_of_a_text_do_not_depend_on_the_other_texts(method):
+    """What is read with it determines the ids that its words have, not their order."""
+    rng = np.random.default_rng(3)
+    words = np.array([f"w{i}" for i in range(60)])
+    texts = [" ".join(rng.choice(words, 30, p=rng.dirichlet(np.full(60, 0.2)))) for _ in range(80)]
+    model = LDA(5, method=method, max_iter=2, random_state=1, progress=False).fit(texts)
+    for text in texts[:40:13]:  # always the first document: coins are keyed by positions
+        np.testing.assert_array_equal(model.transform([text])[0], model.transform([text, *texts])[0])

@@ -202,12 +202,19 @@ def test_words_of_another_vocabulary_are_mapped_or_dropped(model_words):
     id_map = np.full(50, -1, np.int32)
     known = rng.permutation(50)[: min(15, len(ids))]
     id_map[known] = ids[: len(known)]
-    docs, axes = make_docs(given, 50, id_map)
+    docs, axes = make_docs(given, 50, id_map, in_order=False)
     kept = id_map[given.words] >= 0
     np.testing.assert_array_equal(axes["word"][docs.words], id_map[given.words][kept])
     np.testing.assert_array_equal(docs.counts, given.counts[kept])
     expected = np.concatenate([[0], np.cumsum(kept)])[given.indptr]
     np.testing.assert_array_equal(docs.indptr, expected)
+    ordered, axes = make_docs(given, 50, id_map)
+    np.testing.assert_array_equal(ordered.indptr, expected)
+    mapped = id_map[given.words][kept]
+    for begin, end in itertools.pairwise(expected):
+        order = begin + np.argsort(mapped[begin:end])
+        np.testing.assert_array_equal(axes["word"][ordered.words[begin:end]], mapped[order])
+        np.testing.assert_array_equal(ordered.counts[begin:end], docs.counts[order])
 
 
 def test_the_lookup_table_is_clean_afterwards():

@@ -23,6 +23,7 @@ from bigtopic.plan.exchanges import (
     undivided_rounds,
 )
 from bigtopic.plan.slices import Plan
+from bigtopic.schemes.dirichlet import LearnedPrior
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
 from bigtopic.state.model import TopicModel
@@ -150,17 +151,18 @@ def _check_delay(method: Method, kernel: Kernel) -> None:
 
 def _check_replicas(method: Method, replicas: int) -> None:
     where = f"replicas={replicas}: method {method.name!r}"
-    if method.prior_schemes:
+    learned = [f"the prior of {name}" for name in method.prior_schemes]
+    learned += [name for name, scheme in method.schemes.items() if isinstance(scheme, LearnedPrior)]
+    if learned:
         raise SettingError(
-            f"{where} learns the prior of {', '.join(method.prior_schemes)}, which replicas cannot; keep the prior, or "
-            "give replicas=1"
+            f"{where} learns {' and '.join(learned)}, which replicas cannot; keep it as it is, or give replicas=1"
         )
     for name, scheme in method.schemes.items():
         if not getattr(scheme, "adds_up", False):
             fit = [other for other in schemes.names() if getattr(schemes.load(other), "adds_up", False)]
             raise SettingError(
-                f"{where} moves {name} by {scheme!r}, whose updates cannot be added across replicas; give replicas=1, "
-                f"or a method with one of the schemes {', '.join(fit)}"
+                f"{where} moves {name} by {type(scheme).__name__}, whose updates cannot be added across replicas; give "
+                f"replicas=1, or a method with one of the schemes {', '.join(fit)}"
             )
 
 

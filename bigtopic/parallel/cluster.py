@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, count, islice
+from threading import Thread
 from typing import Any, TypeVar
 
 from bigtopic import buffers
-from bigtopic.errors import BigtopicError, ClusterError, SettingError
+from bigtopic.errors import BigtopicError, ClusterError, SettingError, warn
 from bigtopic.parallel import heartbeats, results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 PAUSES = 0.0, 0.5, 2.0, 8.0  # seconds before each further attempt: many workers may die within moments
+CONNECT_SECONDS = 30  # for a scheduler to answer
 GIVE_UP_SECONDS = 60
 HELD_SECONDS = 1.0
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
@@ -108,13 +111,53 @@ def _connected(address: str) -> Any:
     known = _clients.get(address)
     if known is None or known.status != "running":
         try:
+            _wait_for_scheduler(address)
             known = _clients[address] = Client(address, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # Dask takes whatever answers for a scheduler
             raise ClusterError(
                 f"client={address!r}: no Dask scheduler answers there ({error}); check the address, or pass "
                 "client=False to run on threads"
             ) from error
     return known
+
+
+def _wait_for_scheduler(address: str) -> None:
+    """Wait until the scheduler has answered, before there is a client of it: one that finds none waits forever for what
+    accepts connections and is silent, prints, and holds up the end of the process for a minute."""
+    answer: Future[Any] = Future()
+    Thread(target=_ask_for_identity, args=(address, answer), daemon=True).start()
+    with suppress(TimeoutError):
+        answer.exception(workers.FIRST_WORKER_SECONDS)
+    if not answer.done():
+        warn(
+            f"the Dask scheduler at {address} has not answered yet; bigtopic waits up to {CONNECT_SECONDS} seconds "
+            "for it"
+        )
+    try:
+        kind = answer.result(CONNECT_SECONDS)["type"]
+    except TimeoutError as error:
+        raise OSError(f"no answer for {CONNECT_SECONDS} seconds") from error
+    if kind != "Scheduler":
+        raise ValueError(f"a {kind.lower()} answers")
+
+
+def _ask_for_identity(address: str, answer: Future[Any]) -> None:
+    try:
+        answer.set_result(asyncio.run(asyncio.wait_for(_identity(address), CONNECT_SECONDS)))
+    except BaseException as error:
+        answer.set_exception(error)
+
+
+async def _identity(address: str) -> Any:
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    comm = await connect(address, deserialize=False, **Security().get_connection_args("client"))
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        return await comm.read()
+    finally:
+        comm.abort()
 
 
 @contextmanager

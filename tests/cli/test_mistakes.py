@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 import bigtopic as bt
+from bigtopic.parallel import cluster
 from bigtopic.storage.lock import WriterLock
 from bigtopic.storage.place import Place
 
@@ -138,10 +139,7 @@ def test_a_value_in_a_file_of_options_is_named_with_the_file(corpus, tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer_is_named_as_typed(corpus, tmp_path, monkeypatch):
-    def no_answer(*_, **__):
-        raise OSError("timed out")
-
-    monkeypatch.setattr("dask.distributed.Client", no_answer)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.0)
     address = "tcp://127.0.0.2:1"
     shown = run("train", corpus, tmp_path / "m.zarr", "--scheduler", address, code=2).output
     assert f"--scheduler {address}: no Dask scheduler answers there" in shown

@@ -230,6 +230,8 @@ def test_changes_that_do_not_add_up_are_refused(name, scheme, corpus):
 def test_learned_priors_are_refused(corpus):
     with pytest.raises(SettingError, match=r"replicas=2.*online-vb.*prior.*replicas=1"):
         LDA(4, method="online-vb", learn_topic_word_prior="symmetric", replicas=2, **QUIET).fit(corpus)
+    with pytest.raises(SettingError, match=r"online-cvb0' learns doc_topic_prior, which replicas cannot"):
+        LDA(4, learn_doc_topic_prior="symmetric", replicas=2, **QUIET).fit(corpus)
 
 
 @pytest.mark.parametrize("name", ["replicas", "replica_updates"])

@@ -6,9 +6,11 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sys
 import threading
 import time
+import warnings
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -439,6 +441,36 @@ def test_an_address_where_nobody_answers(address):
         pytest.raises(ClusterError, match="no Dask scheduler answers"),
     ):
         cluster.resolve_client(address)
+
+
+def test_an_address_where_something_else_answers(closing):
+    (worker,) = closing.nthreads()
+    with pytest.raises(ClusterError, match=r"no Dask scheduler answers there \(a worker answers\)"):
+        cluster.resolve_client(worker)
+    with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
+        cluster.resolve_client(worker.replace("tcp://", "tls://"))  # without certificates
+    with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
+        cluster.resolve_client(worker.replace("tcp://", "http://"))
+
+
+@pytest.mark.parametrize("answers", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 4])
+def test_an_address_where_something_listens(answers, monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1.5)
+    monkeypatch.setattr(workers, "FIRST_WORKER_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        threading.Thread(target=_listen, args=(server, answers), daemon=True).start()
+        with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
+            cluster.resolve_client(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+    texts = [str(warning.message) for warning in told if warning.category is BigtopicWarning]
+    assert len(texts) == (not answers)
+    assert all("has not answered yet; bigtopic waits up to 1.5 seconds" in text for text in texts)
+
+
+def _listen(server, answers):
+    connection, _ = server.accept()
+    connection.sendall(answers)
+    time.sleep(5)
 
 
 def test_tasks_that_kill_their_workers(mortal_workers):

@@ -64,8 +64,8 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--replicas",
     type=click.IntRange(1),
-    help="Copies of the topics that learn side by side, each from its own minibatches; default 32 on corpora of 16,000 "
-    "minibatches or more with the default method, otherwise 1.",
+    help="Copies of the topics that learn side by side, each from its own minibatches; default 32 on corpora of about "
+    "16,000 minibatches or more with the default method, otherwise 1.",
 )
 @click.option(
     "--replica-updates", type=click.IntRange(1), help="Updates of a replica between exchanges; default 8."

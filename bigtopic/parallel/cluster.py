@@ -289,7 +289,7 @@ class _ClientMap:
 
     def _submit(self, item: Any) -> Any:
         check_workers(self._client)
-        # one key prefix per package, or the scheduler's memory grows
+        # the same prefix for all maps: the scheduler remembers each for good
         key = task_key("bt-map", self._name, next(self._numbers))
         return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
 

@@ -20,8 +20,7 @@ __all__ = ["check_workers", "environment"]
 
 SETTING = "bigtopic.environment"
 SECONDS = 2.0  # between two looks for workers that joined
-# Where a worker did not answer, times as long as it took: a run must not wait for it repeatedly
-_REST = 20
+_REST = 20  # times as long as a look at a worker that did not answer took, before the next one
 _SHOWN = 4
 _FEATURES = "CPU features"
 
@@ -66,9 +65,10 @@ def environment() -> dict[str, str]:
 
 
 def check_workers(client: Any) -> None:
-    """Compare the workers with this process; cheap enough to include workers that join during a run.
+    """Compare the workers with this process. Asks only those that have joined, and looks for them every `SECONDS` at
+    most, so it is called before each piece of work.
 
-    Warns of each worker that differs once, or raises, as the Dask setting `bigtopic.environment` says ("warn", the
+    Warns once of each worker that differs, or raises, as the Dask setting `bigtopic.environment` says ("warn", the
     default, or "error").
 
     Raises

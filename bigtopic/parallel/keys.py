@@ -3,7 +3,7 @@
 Names are random, because Dask takes equal keys for the same task, whichever client they come from. Prefixes are few,
 because the scheduler remembers each for good. It also remembers the last 100,000 keys (`dask.utils.key_split`): as
 strings, because tuples take twice the memory. A string of up to 31 characters takes 80 bytes, a longer one at least 96,
-and each about 90 bytes more. Rounds therefore have keys of earlier rounds (`learning.executors.sending`).
+and each about 90 bytes more. Most rounds therefore reuse keys of earlier rounds (`learning.executors.sending`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from bigtopic.parallel.cluster import as_sent, this_worker
 __all__ = ["ARRIVAL_SECONDS", "Absent", "Mailbox", "abort", "mailbox"]
 
 ARRIVAL_SECONDS = 20.0  # within which a worker must begin its task, once another has asked it for a piece
-TELLING_SECONDS = 2.0  # that the driver waits for workers which it tells that all is over
+TELLING_SECONDS = 2.0  # that the driver waits for workers to confirm an abort
 KEPT_SERIES = 100  # whose end a worker remembers
 _HANDLER = "bigtopic_piece"
 

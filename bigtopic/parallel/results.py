@@ -17,9 +17,13 @@ from bigtopic.parallel.workers import NO_WORKER, PAUSED
 
 __all__ = ["result_of", "results_of", "sent", "wait_for"]
 
-DONE_SECONDS = 0.003  # between two looks whether results are there
-GONE_SECONDS = 2  # that results take before one looks whether their workers are there
-LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
+DONE_SECONDS = 0.003  # between two looks at the statuses of futures
+GONE_SECONDS = (
+    2  # between two looks at the workers, while tasks wait for each other, or data are on their way
+)
+LOOK_SECONDS = (
+    10  # the same while one result is awaited; tasks that wait for each other may lack workers for so long
+)
 _turns = count()
 
 
@@ -157,8 +161,8 @@ def _waited(
     client: Any, begin: Callable[[], Awaitable[Any]], look: Callable[[], None], cancelled: bool = False
 ) -> Any:
     """What comes of what the client begins in its event loop, with a `look` now and then meanwhile. Begun once: large
-    data may take long to come, or to go. What a stopped worker has, or is to have, never does. If a look raises, what
-    was begun is left alone, or cancelled."""
+    data take long. Those on, or for, a stopped worker never arrive, hence the looks. If one raises, what was begun is
+    left alone, or cancelled."""
     begun = client.sync(_begun, begin)
     try:
         while not client.sync(_done, begun):

@@ -1,7 +1,7 @@
 """How many of the latest updates a round may miss, which it sees, and the segments at whose ends it has missed none.
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
-    groups at work      = 2; no round of a group sees another of them. A delay is odd
+    groups at work      = 2; rounds of a group do not see each other's updates. Delays are odd
     rounds of a group   = so many that a round misses min(delay, max(11, 3/4 delay, updates done / 12)) at most: in the
                           end (delay + 1) / 2
     rounds of a segment = 8 (delay + 1), but at least 32
@@ -51,7 +51,7 @@ class Groups(NamedTuple):
     at_work: int
 
     @property
-    def most(self) -> int:
+    def most_missed(self) -> int:
         """How many updates a round misses, at most."""
         return max(self._at_once(), default=1) - 1
 

@@ -95,7 +95,7 @@ class BlockReader:
 
 @contextmanager
 def _answered(future: Future[Block]) -> Iterator[None]:
-    """Where Ctrl-C or another error ends what is inside, so that no thread waits for what none reads."""
+    """Fail the future if what is inside is interrupted, so that no thread waits for a block that none will read."""
     try:
         yield
     except BaseException as error:

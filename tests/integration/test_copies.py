@@ -47,9 +47,9 @@ def sent(monkeypatch):
 def travels(monkeypatch) -> list[Any]:
     """Whom params are sent to for exchanges: a list of workers, or None for any."""
     found: list[Any] = []
-    give, send = CopyFutures._give, AmongWorkers._with_params
+    give, send = CopyFutures._give, AmongWorkers._as_graph
     monkeypatch.setattr(CopyFutures, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
-    monkeypatch.setattr(AmongWorkers, "_with_params", lambda self, *a: found.append(None) or send(self, *a))
+    monkeypatch.setattr(AmongWorkers, "_as_graph", lambda self, *a: found.append(None) or send(self, *a))
     return found
 
 
@@ -111,7 +111,7 @@ def test_a_worker_that_joins_is_the_only_one_to_get_them(corpus, expected, trave
 
 def in_third_exchange(monkeypatch, then: Callable[[], Any]) -> None:
     """Call `then` when the driver has begun to wait for the third exchange."""
-    begun, called = AmongWorkers._begun, []
+    begun, called = AmongWorkers._begin_or_take_ahead, []
 
     def first(self: Any, segment: Any) -> Any:
         found = begun(self, segment)
@@ -120,7 +120,7 @@ def in_third_exchange(monkeypatch, then: Callable[[], Any]) -> None:
             then()
         return found
 
-    monkeypatch.setattr(AmongWorkers, "_begun", first)
+    monkeypatch.setattr(AmongWorkers, "_begin_or_take_ahead", first)
 
 
 def test_a_worker_that_joins_in_an_exchange_takes_part_in_a_later_one(corpus, expected, travels, monkeypatch):

@@ -89,15 +89,17 @@ class AmongWorkers:
         def attempt() -> list[Changes]:
             if next(attempts) == 0 and self._copies.are_useful():
                 with self._or_behind():
-                    return self._results_of(self._begun(segment), lambda: self._begin_next(segment))
+                    return self._results_of(
+                        self._begin_or_take_ahead(segment), lambda: self._begin_next(segment)
+                    )
             self._drop()
-            return [self._with_params(segment)]
+            return [self._as_graph(segment)]
 
         return self._sender.repeated(attempt)
 
     def stats(self, segment: Segment, rnd: Round) -> Stats | None:
         """The statistics of a round, if workers can make it among themselves."""
-        if segment.groups.most or not makes_rounds(self._run):
+        if segment.groups.most_missed or not makes_rounds(self._run):
             return None
         if not self._copies.are_useful():
             self._drop()
@@ -141,7 +143,7 @@ class AmongWorkers:
             self._drop()
             raise
 
-    def _begun(self, segment: Segment) -> _Begun:
+    def _begin_or_take_ahead(self, segment: Segment) -> _Begun:
         """The exchange of a segment, which may have begun before."""
         ahead, self._ahead = self._ahead, None
         first = segment.cursors[0]
@@ -179,19 +181,18 @@ class AmongWorkers:
         self._ahead = None
         self._copies.drop()
 
-    def _with_params(self, segment: Segment) -> Changes:
+    def _as_graph(self, segment: Segment) -> Changes:
+        """What the replicas of a segment change, by a graph that is given the params."""
         shared = self._sender.publish(segment.params.without_means().arrays)
         try:
-            (found,) = self._compute([self._graph(segment, shared, self._sender.name())])
+            shares, name = segment.shares, self._sender.name()
+            placed = self._sender.placed(len(shares))
+            (found,) = self._compute([replica_graph(self._sender.run(), shares, shared, name, placed)])
             changes: Changes = self._result(found)
             return changes
         finally:
             if isinstance(shared, sharing.MappedArrays):
                 shared.remove()
-
-    def _graph(self, segment: Segment, shared: Any, name: str) -> Any:
-        shares = segment.shares
-        return replica_graph(self._sender.run(), shares, shared, name, self._sender.placed(len(shares)))
 
     def close(self) -> None:
         self._drop()

@@ -13,17 +13,18 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.exchanges import rounds_before
 
-__all__ = ["are_spread", "are_whole", "choose"]
+__all__ = ["are_spread", "begins_whole", "choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
 SUM_SECONDS = 0.04  # at the end of an exchange on a cluster, at least
+WORTH = 4  # times that, for each thread: the work of an exchange that the advice aims at
 LOST_SECONDS = 5.0  # in the exchanges of a run, that are worth a warning
 
 
 def choose(run: Run, client: Any) -> str:
-    """Name of the executor: threads without a client; with one, graphs for replicas and for long rounds of several
-    slices, and whole for the others."""
+    """Name of the executor: threads without a client; with one, graphs for replicas and for rounds worth spreading, and
+    whole for the others."""
     if client is None:
         return "threads"
     if run.plan.replicas > 1:
@@ -40,7 +41,7 @@ def are_spread(run: Run) -> bool:
     return _is_divisible(run) and round_seconds(run) > LONG_ROUND_SECONDS
 
 
-def are_whole(run: Run) -> bool:
+def begins_whole(run: Run) -> bool:
     """Whether one worker of a client does the rounds before replicas begin: if there are replicas, and rounds are not
     worth spreading."""
     return run.plan.replicas > 1 and not are_spread(run)
@@ -52,14 +53,15 @@ def _is_divisible(run: Run) -> bool:
 
 
 def _warn_of_short_exchanges(run: Run, client: Any) -> None:
-    """Say so before a run that takes longer than without replicas, as it would on several threads, too."""
+    """Warn before a run that its replicas make slower. On one thread all do, so two are assumed at least: a cluster of
+    one thread is not told so."""
     plan, n_threads = run.plan, max(2, min(run.plan.replicas, cluster.threads_of(client)))
     n_updates, n_rounds = plan.replicas * plan.replica_updates, run.settings.n_steps or plan.n_rounds
     seconds = n_updates * round_seconds(run)
     gained = seconds - seconds / n_threads
     if gained > SUM_SECONDS or SUM_SECONDS * n_rounds / n_updates < LOST_SECONDS:
         return
-    enough = math.ceil(4 * n_threads * SUM_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
+    enough = math.ceil(WORTH * n_threads * SUM_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
     fits = rounds_before(plan.replicas * enough, plan.replicas) <= n_rounds
     warn(
         f"replicas={plan.replicas}: the {n_updates} updates of an exchange take about {seconds * 1000:.0f} ms "

@@ -10,7 +10,9 @@ from bigtopic.state.contract.kernel_results import check_cost
 
 __all__ = ["round_seconds"]
 
-NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration
+NANOSECONDS_PER_ENTRY = (
+    0.4  # for each distinct word of a document, topic and pass over the topics (see `Kernel.cost`)
+)
 
 
 def round_seconds(run: Run) -> float:

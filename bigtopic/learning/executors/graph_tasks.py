@@ -45,7 +45,7 @@ def n_tasks(n_threads: int, round_seconds: float) -> int:
 
 
 def node_tasks(slices: Sequence[SliceRef], n_nodes: int) -> list[tuple[SliceRef, ...]]:
-    """The tasks of a round, in order: at least so many nodes, or a task for each slice."""
+    """The tasks of a round, in order: at least `n_nodes` of them, or one for each slice if there are fewer slices."""
     bounds = accumulate(cut(len(slices), n_nodes), initial=0)
     return [_read_alone(slices[first:last]) for first, last in pairwise(bounds)]
 
@@ -80,7 +80,7 @@ def node_stats_alone(
 def node_stats(
     run: Run, refs: Sequence[SliceRef], arrays: Arrays, iteration: Iteration, remembered: Remembering
 ) -> Stats | None:
-    """The same. Here the params never move. With a delay, kernels read copies all the same, as on threads: the bits of
-    reading in place may differ."""
+    """As `node_stats_alone`, with the state in `remembered`. With a delay, kernels read copies of the rows, although
+    the params do not move here: on threads they must, and reading in place may give other bits."""
     read, in_place = BlockReader(run.parts, ahead=0).block, params_are_still(run.plan)
     return estep_task(refs, read, arrays, run.work, iteration, remembered, in_place=in_place)

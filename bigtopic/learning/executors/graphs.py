@@ -15,7 +15,7 @@ from typing import Any
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import among_workers, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers
-from bigtopic.learning.executors.choice import are_whole
+from bigtopic.learning.executors.choice import begins_whole
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Opaque, n_tasks, node_stats, node_stats_alone, node_tasks
 from bigtopic.learning.executors.protocol import (
@@ -111,7 +111,7 @@ class GraphExecutor(Executor):
 
     def _n_whole(self, cursor: Cursor) -> int:
         """How many of the next rounds are done whole: those before replicas begin, if they are short."""
-        if self._whole is None or not are_whole(self._run):
+        if self._whole is None or not begins_whole(self._run):
             return 0
         return self._run.plan.undivided_rounds - cursor.step
 

@@ -99,7 +99,9 @@ class Pipeline:
         self._updating = False
         self._parts: deque[Part] = deque()  # of the update that is at work, not begun
         self._parts_left = 0  # not done
-        self._shared = threading.Condition(lock)  # no part is left, or no thread to do it
+        self._parts_over = threading.Condition(
+            lock
+        )  # the last part is done, or no thread is left to do the others
         self._threads = 0  # that have not left, or are still to begin
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
@@ -157,7 +159,7 @@ class Pipeline:
     def _leave(self) -> None:
         with self._changed:
             self._threads -= 1
-            self._shared.notify()
+            self._parts_over.notify()
 
     def _over(self) -> bool:
         return self._settled == self._n_rounds or self._failure is not None
@@ -306,7 +308,7 @@ class Pipeline:
         """A part to do; None when all are done, or those that are left went with a thread that Ctrl-C ended."""
         with self._changed:
             if not self._parts:
-                self._shared.wait_for(lambda: self._parts_left == 0 or self._threads == 1)
+                self._parts_over.wait_for(lambda: self._parts_left == 0 or self._threads == 1)
             return self._parts.popleft() if self._parts else None
 
     def _do_part(self, part: Part, failures: list[BaseException]) -> None:
@@ -318,4 +320,4 @@ class Pipeline:
             with self._changed:
                 self._parts_left -= 1
                 if self._parts_left == 0:
-                    self._shared.notify()
+                    self._parts_over.notify()

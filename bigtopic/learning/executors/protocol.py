@@ -115,7 +115,7 @@ class MemoryOfRun(Protocol):
 
     @property
     def has_whole_rounds(self) -> bool:
-        """Whether one worker does the rounds before replicas begin, see `choice.are_whole`."""
+        """Whether one worker does the rounds before replicas begin, see `choice.begins_whole`."""
 
     def on_threads(self, n_threads: int, compares: bool = False, whole: bool = False) -> int:
         """Of the whole run, on threads of one process; or, if `whole`, of rounds that no replicas share."""

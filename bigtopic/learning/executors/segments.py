@@ -157,8 +157,8 @@ def _in_turn(run: Run, segment: Segment) -> Changes:
 def do_rounds(segment: Segment, map_reduce: MapReduce) -> None:
     """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
     arrays, rounds = segment.params.without_means().arrays, [[rnd] for rnd in segment.rounds]
-    with keeping_scales(arrays, segment.settings, segment.groups.most):
-        sees = segment.groups.seen() if segment.groups.most else None
+    with keeping_scales(arrays, segment.settings, segment.groups.most_missed):
+        sees = segment.groups.seen() if segment.groups.most_missed else None
         Pipeline(rounds, _RoundJobs(segment, map_reduce), sees).run(None, 1)
 
 

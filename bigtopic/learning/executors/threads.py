@@ -93,15 +93,15 @@ class ThreadExecutor(Executor):
             return iteration_of(cursors[number], 1, settings)
 
         groups = segment.groups
-        if not groups.most:
+        if not groups.most_missed:
             self._start_crew(arrays)
-        with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
+        with putting_off(arrays, settings, groups.most_missed, self._n_threads) as unsettled:
             if unsettled is not None and works_on(arrays, self._run.work):
                 given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iteration, steps
                 self._crew_of(arrays).do(CrewSegment(*given), self._look_ahead)
             else:
                 self._look_ahead()
-                sees = groups.seen() if groups.most else None
+                sees = groups.seen() if groups.most_missed else None
                 self._map(rounds, arrays, iteration, steps.one, sees, unsettled)
 
     def _start_crew(self, arrays: Mapping[str, LazyArray]) -> None:

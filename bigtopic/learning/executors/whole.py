@@ -116,7 +116,7 @@ class WholeExecutor(Executor):
             n_threads,
             key=self._sender.key(PREFIX),
             pure=False,
-            # Who claims arrays twice hides why the first time failed
+            # A retry could not claim the arrays again, and its error would hide that of the first attempt
             retries=0 if shares_files else 2,
             workers=able,
             allow_other_workers=able is not None,
@@ -199,7 +199,8 @@ def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
 
 
 def worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
-    """The rounds, documents that are sent, and the params once more where a task's input must be copied."""
+    """Whole rounds on its threads and the documents sent to it; where files are not shared, the params once more,
+    because a task must not change its input."""
     if shares_files(client, sharing.places()):
         return memory.on_threads(cluster.threads_of(client), whole=True) + memory.of_documents()
     return memory.on_threads(n_threads, whole=True) + memory.of_documents() + memory.of_params()

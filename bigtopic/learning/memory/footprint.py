@@ -49,7 +49,7 @@ from functools import cache
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning.executors.among_workers import makes_rounds
-from bigtopic.learning.executors.choice import are_whole
+from bigtopic.learning.executors.choice import begins_whole
 from bigtopic.learning.executors.documents import keeps_all
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
@@ -79,7 +79,7 @@ class Footprint:
     @property
     def has_whole_rounds(self) -> bool:
         """Whether one worker does the rounds before replicas begin."""
-        return are_whole(self._run)
+        return begins_whole(self._run)
 
     def on_threads(self, n_threads: int, compares: bool = False, whole: bool = False) -> int:
         """Bytes of the whole run on threads of one process; `whole` are rounds that one worker does, which no replicas
@@ -235,11 +235,13 @@ class Footprint:
     def _replay_delayed(self, rounds: Rounds, n_rounds: int, most: int) -> None:
         plan, sizes = self._run.plan, self._sizes
         groups, n_docs = groups_of(n_rounds, PROMPT, plan.delay), self._slice_docs()
-        if sizes.may_crew and groups.most >= LEAST_DELAY:
+        if sizes.may_crew and groups.most_missed >= LEAST_DELAY:
             rounds.crew(sizes.of_crew(n_docs, groups), n_docs, min(n_rounds, most))
             return
         group = max(groups.sizes)
-        for _ in _until_level(rounds.ledger, min(n_rounds, most + 2 * groups.most), groups.most):
+        for _ in _until_level(
+            rounds.ledger, min(n_rounds, most + 2 * groups.most_missed), groups.most_missed
+        ):
             rounds.delayed(n_docs, group, groups.at_work)
         rounds.settle()
 

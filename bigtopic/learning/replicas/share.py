@@ -46,15 +46,16 @@ class Share:
     n_updates: int
 
     def missed(self, n_steps: int | None) -> int:
-        """Updates that each of these misses, and has to make up for, in a run of so many: half of those of the other
-        replicas would be before it, on average. None in the second half, where larger steps would leave noise, nor
-        in a stream, whose length is unknown."""
+        """How many updates of other replicas each update here has to make up for, in a run of `n_steps`: half of them
+        would be before it, on average. None in the second half, where larger steps would leave noise, nor in a stream,
+        whose length is unknown."""
         late = n_steps is None or 2 * self.cursors[0].step >= n_steps
         return 0 if late else (self.n_updates - len(self.rounds)) // 2
 
 
 def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
-    """What a replica changes. Pure; its documents' state is written.
+    """What a replica changes. Any worker may do it again: it writes nothing but the state of its documents, for the
+    next pass.
 
     Parameters
     ----------

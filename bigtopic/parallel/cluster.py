@@ -113,6 +113,8 @@ def _connected(address: str) -> Any:
         try:
             _wait_for_scheduler(address)
             known = _clients[address] = Client(address, set_as_default=False)
+        except Warning:
+            raise
         except Exception as error:  # Dask takes whatever answers for a scheduler
             raise ClusterError(
                 f"client={address!r}: no Dask scheduler answers there ({error}); check the address, or pass "

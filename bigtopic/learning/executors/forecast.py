@@ -10,9 +10,7 @@ from bigtopic.state.contract.kernel_results import check_cost
 
 __all__ = ["round_seconds"]
 
-NANOSECONDS_PER_ENTRY = (
-    0.4  # for each distinct word of a document, topic and pass over the topics (see `Kernel.cost`)
-)
+NANOSECONDS_PER_ENTRY = 0.4  # distinct word of a document, for each topic and pass over them (`Kernel.cost`)
 
 
 def round_seconds(run: Run) -> float:

@@ -99,9 +99,7 @@ class Pipeline:
         self._updating = False
         self._parts: deque[Part] = deque()  # of the update that is at work, not begun
         self._parts_left = 0  # not done
-        self._parts_over = threading.Condition(
-            lock
-        )  # the last part is done, or no thread is left to do the others
+        self._parts_over = threading.Condition(lock)  # all are done, or no thread is left to do the others
         self._threads = 0  # that have not left, or are still to begin
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped

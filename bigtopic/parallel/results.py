@@ -17,8 +17,8 @@ from bigtopic.parallel.workers import NO_WORKER, PAUSED
 
 __all__ = ["result_of", "results_of", "sent", "wait_for"]
 
-# Between two looks at the statuses of futures; at the workers, while tasks wait for each other, or data are sent; and at
-# the workers, while one result is awaited. Tasks that wait for each other may lack workers for as long as the last.
+# Seconds between two looks at the statuses of futures; at the workers, while tasks wait for each other, or data are
+# sent; at the workers, while one result is awaited. Tasks that wait for each other may lack workers for the last.
 DONE_SECONDS, GONE_SECONDS, LOOK_SECONDS = 0.003, 2, 10
 _turns = count()
 

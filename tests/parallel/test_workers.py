@@ -469,8 +469,10 @@ def test_an_address_where_something_listens(answers, monkeypatch):
 
 def _listen(server, answers):
     connection, _ = server.accept()
-    connection.sendall(answers)
-    time.sleep(5)
+    with connection:
+        connection.sendall(answers)
+        while connection.recv(1024):  # until it is closed
+            pass
 
 
 def test_tasks_that_kill_their_workers(mortal_workers):

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import dask
@@ -469,7 +469,7 @@ def test_an_address_where_something_listens(answers, monkeypatch):
 
 def _listen(server, answers):
     connection, _ = server.accept()
-    with connection:
+    with connection, suppress(OSError):
         connection.sendall(answers)
         while connection.recv(1024):  # until it is closed
             pass

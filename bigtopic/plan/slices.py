@@ -368,13 +368,8 @@ def _in_order(
     indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, id_map: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Words and counts, those of each document in the order of what `id_map` maps the words to."""
-    mapped = id_map[words]
-    falls = np.diff(mapped) < 0
-    falls[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < len(words))] - 1] = (
-        False  # from one document to the next
-    )
-    if not falls.any():
+    mapped, documents = id_map[words], np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if not ((np.diff(mapped) < 0) & (np.diff(documents) == 0)).any():
         return words, counts
-    documents = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((mapped, documents))
     return words[order], counts[order]

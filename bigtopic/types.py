@@ -166,6 +166,7 @@ class Kernel:
     posteriors : arrays whose weights are the parameters of the topics' Dirichlet posterior, given responsibilities or
         labels, so that their prior can be learned from them
     options : {name: default}
+    meanings : {name of an option: what it sets; "in the literature T" gives it the paper's symbol}
     cost : function of the options: about how often a call passes over the topics of an entry (a distinct word of a
         document)
     scratch : function of (`CallSize`, options): memory that a call allocates for itself; to estimate a run's memory
@@ -203,6 +204,7 @@ class Kernel:
     changes: Collection[str] = ()
     derives: Callable[[Docs], Mapping[str, np.ndarray]] | None = None
     loop: SliceLoop | None = None
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def own_loop(self) -> SliceLoop | None:
@@ -340,7 +342,8 @@ class Scheme(Protocol):
     and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of rows that are
     distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array may be added,
     and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is
-    at most `RoundInfo.largest_step`.
+    at most `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none with "". A property
+    `unread`, {name of a setting: why}, says which settings others turn off.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

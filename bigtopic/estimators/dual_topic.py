@@ -37,7 +37,8 @@ class DualTopicModel(TopicLearning):
     learning_decay : of the step size of online methods, as of `LDA`
     learning_offset : of the same
     average : the three distributions of the fitted model are the mean over this share of the run's updates, as of `LDA`
-    options : further settings of the kernel, by name
+    options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
+        schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of rows in the stream that `partial_fit` sees in pieces; None for those seen so far
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
         `numpy.random.RandomState`

@@ -50,7 +50,8 @@ class LDA(TopicLearning):
     max_doc_update_iter : largest number of local iterations per document; None for the method's default
     mean_change_tol : mean change below which the local iterations of a document stop earlier; None for the method's
         default
-    options : further settings of the kernel, by name
+    options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
+        schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
     init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
         or an array (n_components, n_words)), matched by word; None starts from random topics

@@ -21,6 +21,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import check_learns, named, with_settings
 from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
 from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
@@ -248,16 +249,14 @@ class TopicLearning(DocumentQuestions):
         return len(model.components) == 1
 
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
-        method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
+        given = dict(self.options or {})
+        method, _ = with_settings(get(self.method), named(self, ("learning_decay", "learning_offset"), given))
         shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
         method = learning(method, **{name: shape for name, shape in shapes.items() if shape is not None})
         if self.average is not None:
             method = replace(method, average=float(self.average))
-        options = dict(self.options or {})
-        method.warn_of_decays(options)
-        for name in ("max_doc_update_iter", "mean_change_tol"):
-            if getattr(self, name) is not None:
-                options[name] = getattr(self, name)
+        method, options = with_settings(method, given)
+        options |= check_learns(method, named(self, ("max_doc_update_iter", "mean_change_tol"), given))
         if (
             self._or_method("tol") > 0
             and method.load_kernel().bound

@@ -6,19 +6,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bigtopic.errors import SettingError, warn
+from bigtopic.errors import SettingError
 from bigtopic.methods.formula import Formula
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
-from bigtopic.schemes import settings
 from bigtopic.schemes.newton import Newton
-from bigtopic.schemes.schedule import is_number
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["SMALLEST_BATCH", "Method", "Prior"]
 
 SMALLEST_BATCH = 64
-PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
 
 Prior = float | Callable[[int], float] | None
 
@@ -149,50 +146,6 @@ class Method:
             return self.max_iter
         rounds = max(1, -(-n_docs // batch_size))
         return min(self.max_iter, -(-self.enough_rounds // rounds))
-
-    def with_schedule(self, learning_decay: float | None, learning_offset: float | None) -> Method:
-        """This method with another step size, in every scheme that has one. Warns where it need not converge.
-
-        Raises
-        ------
-        SettingError
-            When no scheme of the method has a step size.
-        """
-        given = {"learning_decay": learning_decay, "learning_offset": learning_offset}
-        given = {name: value for name, value in given.items() if value is not None}
-        if not given:
-            return self
-        schemes = {}
-        used = False
-        for array, scheme in self.schemes.items():
-            own = settings(scheme)
-            changes = {name: value for name, value in given.items() if name in own}
-            used = used or bool(changes)
-            schemes[array] = replace(scheme, **changes) if changes else scheme  # type: ignore[type-var]
-        if not used:
-            raise SettingError(
-                f"{next(iter(given))} was given, but method {self.name!r} has no step size; leave it out, "
-                "or choose an online method"
-            )
-        own_decays = {getattr(scheme, "learning_decay", None) for scheme in self.schemes.values()}
-        if learning_decay not in own_decays:
-            _warn_of_decay("learning_decay", learning_decay, "unless the topics should keep changing")
-        return replace(self, schemes=schemes)
-
-    def warn_of_decays(self, given: Mapping[str, Any]) -> None:
-        """Warn of decays among these options with which the topics of documents need not converge."""
-        own = self.kernel_options({})
-        for name, value in given.items():
-            if str(name).endswith("learning_decay") and value != own.get(name):
-                _warn_of_decay(name, value, "since the topics of documents may go on changing")
-
-
-def _warn_of_decay(name: str, decay: Any, reason: str) -> None:
-    if is_number(decay) and decay <= PROVED_DECAY:
-        warn(
-            f"{name}={decay!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; "
-            f"give a larger one, up to 1, {reason}",
-        )
 
 
 def _loaded(kernel: str | Kernel) -> Kernel:

@@ -6,13 +6,17 @@ the file's name. To add a scheme, add a file.
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from inspect import getdoc
 from typing import Any
 
 from bigtopic import discovery
 from bigtopic.types import Scheme
 
-__all__ = ["companion_names", "load", "names", "settings"]
+__all__ = ["companion_names", "load", "meanings", "names", "settings"]
+
+_ENTRY = re.compile(r"^(\w+) : (.*(?:\n +.*)*)", re.MULTILINE)  # of one setting, in a docstring
 
 
 def names() -> list[str]:
@@ -40,3 +44,14 @@ def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:
 def settings(scheme: Scheme) -> dict[str, Any]:
     """The settings of a scheme by name: what `dataclasses.replace` can change."""
     return {f.name: getattr(scheme, f.name) for f in fields(scheme) if f.init}  # type: ignore[arg-type]
+
+
+def meanings(scheme: type) -> dict[str, str]:
+    """What each setting of a scheme's class sets, by the "Parameters" of the nearest docstring that describes it alone;
+    "" where none does."""
+    told: dict[str, str] = {}
+    for each in reversed(scheme.__mro__):
+        section = re.search(r"Parameters\n-+\n(.*?)(\n\n|\Z)", getdoc(each) or "", re.DOTALL)
+        for name, text in _ENTRY.findall(section[1] if section and "__doc__" in vars(each) else ""):
+            told[name] = " ".join(text.split())
+    return {f.name: told.get(f.name, "") for f in fields(scheme) if f.init}

@@ -15,6 +15,7 @@ decayed, too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,7 +34,8 @@ class DecayAdd:
 
     Parameters
     ----------
-    decay : above 0 and at most 1, in the literature lambda; smaller for larger minibatches
+    decay : what is left of the past after each minibatch, above 0 and at most 1; smaller for larger minibatches; in the
+        literature lambda
     forgetting_decay : how fast the forgotten share falls, above 0 and at most 1; None for the same `decay` always
     forgetting_offset : larger begins with a smaller share, and falls later
     hold : number of first updates that forget as much as the last of them
@@ -55,6 +57,12 @@ class DecayAdd:
         if not is_number(self.decay) or not 0.0 < self.decay <= 1.0:
             raise SettingError(f"decay={self.decay!r}: must be above 0 and at most 1")
         check(self.forgetting_decay, self.forgetting_offset, hold=self.hold, of="forgetting")
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Settings that others turn off: {name: why}."""
+        always = "forgetting_decay is None, which keeps the same decay"
+        return dict.fromkeys(("forgetting_offset", "hold"), always) if self.forgetting_decay is None else {}
 
     def _decay(self, info: RoundInfo) -> float:
         """The decay of this update."""

@@ -41,6 +41,7 @@ class InterpolateRows(LearningRate):
         When a parameter is outside its range.
     """
 
+    names_arrays: ClassVar = ("documents",)
     companions: ClassVar = {"steps": ArraySpec("", columns=1, normalised_over=None, dtype="int32")}
 
     documents: str = ""

@@ -33,13 +33,14 @@ class OwnRowPrior(LearnedPrior):
 
     Parameters
     ----------
-    shape, learning_decay, learning_offset, learning_scale, hold : see `LearnedPrior`; "asymmetric" is one number per
-        column
+    learning_decay, learning_offset, learning_scale, hold : see `LearnedPrior`
+    shape : "symmetric" for one number, "asymmetric" for one per column
     same : another array that has the same prior, or ""
     """
 
     sets_prior: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
+    names_arrays: ClassVar[tuple[str, ...]] = ("same",)
 
     same: str = ""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bigtopic.errors import SettingError
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "ReplaceRows"]
@@ -21,10 +22,19 @@ class ReplaceRows:
 
     Parameters
     ----------
-    first : the rows before this one stay as they are
+    first : the rows before this one stay as they are, from 0
+
+    Raises
+    ------
+    SettingError
+        When `first` is not a whole number, 0 or more.
     """
 
     first: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer) or self.first < 0:
+            raise SettingError(f"first={self.first!r}: must be a whole number of rows, 0 or more")
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""

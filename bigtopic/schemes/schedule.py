@@ -6,7 +6,7 @@ A scheme has its schedule as numbers, which are saved with a model: those of `Le
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,9 +107,10 @@ class LearningRate:
 
     Parameters
     ----------
-    learning_decay : in the literature kappa; None for the constant `learning_scale`
-    learning_offset : in the literature tau; larger trusts the first minibatches less
-    learning_scale : factor of the step size, which is at most 1
+    learning_decay : how fast the step size falls, above 0 and at most 1; None for the constant `learning_scale`; in the
+        literature kappa
+    learning_offset : larger trusts the first minibatches less; in the literature tau
+    learning_scale : factor of the step size, which is at most 1; in the literature s
     hold : number of first updates that take the step of the last of them
 
     Raises
@@ -125,6 +126,12 @@ class LearningRate:
 
     def __post_init__(self) -> None:
         check(self.learning_decay, self.learning_offset, self.learning_scale, self.hold)
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Settings that others turn off: {name: why}."""
+        constant_step = "learning_decay is None, which makes the step size constant"
+        return dict.fromkeys(("learning_offset", "hold"), constant_step) if self.learning_decay is None else {}
 
     def schedule(self) -> Schedule:
         """The step size as a function of the update."""

@@ -16,6 +16,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
+from bigtopic.methods.settings import with_settings
 from bigtopic.plan.slices import Plan
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.schemes.langevin import Langevin
@@ -84,14 +85,14 @@ def test_the_table_is_drawn():
 def test_schedules_are_options_of_online_methods(method):
     online = any("learning_decay" in {f.name for f in fields(s)} for s in method.schemes.values())
     if online:
-        changed = method.with_schedule(0.8, 3.0)
+        changed, _ = with_settings(method, {"learning_decay": 0.8, "learning_offset": 3.0})
         scheme = next(iter(changed.schemes.values()))
         assert (scheme.learning_decay, scheme.learning_offset) == (0.8, 3.0)
         assert get(method.name) is method != changed
     else:
         with pytest.raises(SettingError, match=r"learning_decay.*no step size"):
-            method.with_schedule(0.8, None)
-    assert method.with_schedule(None, None) is method
+            with_settings(method, {"learning_decay": 0.8})
+    assert with_settings(method, {}) == (method, {})
 
 
 def test_topics_are_finite_positive_distributions(method, corpus):

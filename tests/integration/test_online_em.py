@@ -15,6 +15,7 @@ from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import get
+from bigtopic.methods.settings import with_settings
 from bigtopic.schemes.langevin import Langevin
 from bigtopic.schemes.lazy_langevin import LazyLangevin
 from bigtopic.state.model_store import load, save
@@ -137,7 +138,7 @@ def test_boosting_refreshes_the_topics_within_a_round(corpus):
 
 
 def test_the_schedule_of_samples_is_that_of_the_user():
-    (scheme,) = LDS.with_schedule(0.8, 3.0).schemes.values()
+    (scheme,) = with_settings(LDS, {"learning_decay": 0.8, "learning_offset": 3.0})[0].schemes.values()
     assert scheme == Langevin(learning_decay=0.8, learning_offset=3.0)
 
 

@@ -292,7 +292,7 @@ def test_a_copy_goes_its_own_way(new, documents, tmp_path):
 
 def test_a_pickle_is_a_model_that_cannot_go_on_with_these_documents(new, documents):
     model = learn(new(), documents)
-    twin = pickle.loads(pickle.dumps(replace(model, method=model.method.with_schedule(None, None))))
+    twin = pickle.loads(pickle.dumps(replace(model, method=replace(model.method))))
     for use in (lambda: twin.remembered(0, 0, 9), lambda: learn(twin, documents)):
         with pytest.raises(ModelError, match="go on with that model, or fit a new one"):
             use()

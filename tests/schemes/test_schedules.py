@@ -13,6 +13,7 @@ from bigtopic import kernels, schemes
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import get
+from bigtopic.methods.settings import with_settings
 from bigtopic.schemes.schedule import LearningRate, constant, decaying_end, joined, made_up, robbins_monro
 
 SCHEMES = ["interpolate", "interpolate_normalised", "interpolate_raw"]
@@ -114,7 +115,7 @@ def test_schedules_that_are_none(name, settings):
 @pytest.mark.parametrize("decay", [0.3, 0.5])
 def test_a_decay_for_which_convergence_is_not_proved_warns(decay):
     with pytest.warns(BigtopicWarning, match=f"learning_decay={decay}.*not guaranteed"):
-        get("online-vb").with_schedule(decay, None)
+        with_settings(get("online-vb"), {"learning_decay": decay})
 
 
 DECAYS = [
@@ -143,12 +144,12 @@ def test_the_decay_of_a_method_itself_does_not_warn():
     slow = {"topic_words": replace(own.schemes["topic_words"], learning_decay=0.5)}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        replace(own, schemes=slow).with_schedule(0.5, 3.0)
-        own.with_schedule(0.51, None)
+        with_settings(replace(own, schemes=slow), {"learning_decay": 0.5, "learning_offset": 3.0})
+        with_settings(own, {"learning_decay": 0.51})
 
 
 def test_settings_of_the_user_replace_a_constant():
     own = get("online-vb")
     steady = {"topic_words": replace(own.schemes["topic_words"], learning_decay=None, learning_scale=0.1)}
-    changed = replace(own, schemes=steady).with_schedule(0.9, 1.0).schemes["topic_words"]
-    assert rates(changed.schedule()) == [robbins_monro(step, 0.9, 1.0, 0.1) for step in range(1, 51)]
+    changed, _ = with_settings(replace(own, schemes=steady), {"learning_decay": 0.9, "learning_offset": 1.0})
+    assert rates(changed.schemes["topic_words"].schedule()) == [robbins_monro(step, 0.9, 1.0, 0.1) for step in range(1, 51)]

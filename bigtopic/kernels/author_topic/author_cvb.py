@@ -181,7 +181,7 @@ def run(
     view : as "counts": "topic_words" and "author_topics" as for `author_cvb0`, and the variances
         "topic_word_variances" (n_words, n_columns), with its totals, "author_topic_variances" (n_authors, n_columns)
         and "author_variances", in the first column; what `state` says is among them
-    hyper : option `most_authors` (of a document)
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of its start
     state : "shares" float32 (n_entries, most_authors, n_components), zeros of entries that are not counted yet; None
         for documents that are new
@@ -240,6 +240,9 @@ KERNEL = Kernel(
     views=dict.fromkeys(_AXES, "counts"),
     statistics=_AXES,
     options={"most_authors": 4},
+    meanings={
+        "most_authors": "authors of a document at most, from 1: responsibilities of each are on disk",
+    },
     interacts=True,
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("most_authors", "n_components"))},

@@ -180,7 +180,7 @@ def run(
     docs : the documents, counts may be weights; each that has tokens has authors, without repetitions
     view : "topic_words", (n_words, n_columns), and "author_topics", (n_authors, n_columns), as "counts", priors
         included, with the totals of the first; what `state` says is among them
-    hyper : option `most_authors` (of a document)
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of its start
     state : "shares" float32 (n_entries, most_authors, n_components), zeros of entries that are not counted yet; None
         for documents that are new
@@ -231,6 +231,9 @@ KERNEL = Kernel(
     views=VIEWS,
     statistics={"topic_words": "word", "author_topics": "author"},
     options={"most_authors": 4},
+    meanings={
+        "most_authors": "authors of a document at most, from 1: responsibilities of each are on disk",
+    },
     interacts=True,
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("most_authors", "n_components"))},

@@ -106,6 +106,7 @@ KERNEL = Kernel(
     views={"topic_words": "mean", "author_topics": "mean"},
     statistics={},
     options={name: value for name, value in vb.KERNEL.options.items() if name != "bound"},
+    meanings={name: text for name, text in vb.KERNEL.meanings.items() if name != "bound"},
     cost=vb.KERNEL.cost,
     scratch=vb.KERNEL.scratch,
     paper="Rosen-Zvi, Griffiths, Steyvers, Smyth 2004",

@@ -151,8 +151,7 @@ def run(
     docs : the documents; each that has tokens has authors, without repetitions
     view : "topic_words", (n_words, n_columns), as "expected_log", and "author_topics", (n_authors, n_columns), as
         "counts". Logarithms of factors that words' rows were divided by are in arrays["topic_words:shift"]
-    hyper : options `max_doc_update_iter` (of each distinct word, at least 1), `mean_change_tol` (change of mu, summed
-        over the authors, below which a word rests) and `bound` (whether to compute it)
+    hyper : for its options see `KERNEL`
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -217,6 +216,11 @@ KERNEL = Kernel(
     offers={"author_documents": "author"},
     posteriors=("topic_words", "author_topics"),
     options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "bound": False},
+    meanings={
+        "max_doc_update_iter": "iterations over a distinct word at most, from 1",
+        "mean_change_tol": "iterations end with one that moves its shares of authors by less than this in sum; 0 makes all",
+        "bound": "whether the bound is computed; on where `tol` compares it",
+    },
     cost=doc_update_cost,
     scratch=_scratch,
     bound=True,

@@ -121,7 +121,7 @@ def run(
     view : "topic_words", (n_words, n_columns), and "author_topics", (n_authors, n_columns), as "expected_log", or, for
         point estimates, as "mean". Logarithms of factors that rows were divided by are in
         arrays["topic_words:shift"] (n_words,) and arrays["author_topics:shift"] (n_authors,), float64
-    hyper : option `bound` (whether to compute it)
+    hyper : for its options see `KERNEL`
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -193,6 +193,9 @@ KERNEL = Kernel(
     offers={"author_documents": "author"},
     posteriors=("topic_words", "author_topics"),
     options={"bound": False},
+    meanings={
+        "bound": "whether the bound is computed; on where `tol` compares it",
+    },
     bound=True,
     paper="Mortensen 2017",
 )

@@ -134,8 +134,7 @@ def run(
     docs : the documents; each that has tokens has authors, without repetitions
     view : "topic_words", (n_words, n_columns), as "expected_log"; "author_topics", (n_authors, n_columns), and
         "author_documents", (n_authors, any), whose first column is the number of documents, as "counts"
-    hyper : options `max_doc_update_iter` (of a document, at least 1), `mean_change_tol` (mean change of its gamma below
-        which a document rests), `local_decay` and `local_offset` (kappa and tau); `step` is t
+    hyper : `step` is t; for its options see `KERNEL`
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -193,6 +192,14 @@ KERNEL = Kernel(
     offers={"author_documents": "author"},
     posteriors=("topic_words", "author_topics"),
     options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "local_decay": 0.55, "local_offset": 1.0},
+    meanings={
+        "max_doc_update_iter": "iterations over a document at most, from 1",
+        "mean_change_tol": "iterations end with one that moves its authors by less than this, mean over topics, in tokens; 0 "
+        "makes all",
+        "local_decay": "of the step by which a document moves its authors, above 0 and at most 1; in the literature "
+        "kappa",
+        "local_offset": "of the step by which a document moves its authors, in updates, from 0; in the literature tau",
+    },
     cost=doc_update_cost,
     scratch=rows_scratch,
     paper="Mortensen 2017",

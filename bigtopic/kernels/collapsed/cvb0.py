@@ -232,8 +232,7 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
-    hyper : options `max_doc_update_iter` (sweeps, at least 1) and `mean_change_tol` (stop when a sweep moves
-        the expected counts of a document by less than this, mean over topics, in tokens; 0 does all sweeps)
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of labels; topics do not depend on it
     state : unused, the algorithm keeps nothing
 
@@ -309,6 +308,11 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"max_doc_update_iter": 5, "mean_change_tol": 0.0},
+    meanings={
+        "max_doc_update_iter": "sweeps over a document at most, from 1",
+        "mean_change_tol": "sweeps end with one that moves its expected counts by less than this, mean over topics, in "
+        "tokens; 0 makes all",
+    },
     cost=doc_update_cost,
     scratch=_scratch,
     paper="Asuncion et al. 2009; Foulds et al. 2013",

@@ -142,8 +142,7 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
-    hyper : options `burn_in` (passes over a document before the one that counts, at least 0), `doc_learning_decay` and
-        `doc_learning_offset` (in the literature kappa and tau of the documents' step size)
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of labels; topics do not depend on it
     state : unused, the algorithm keeps nothing
 
@@ -231,6 +230,11 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"burn_in": 25, "doc_learning_decay": 0.9, "doc_learning_offset": 10.0},
+    meanings={
+        "burn_in": "passes over a document before the one that counts, from 0",
+        "doc_learning_decay": "of the step size of a document, above 0 and at most 1; in the literature kappa",
+        "doc_learning_offset": "of the step size of a document, in tokens, from 0; in the literature tau",
+    },
     cost=_cost,
     scratch=_scratch,
     paper="Foulds et al. 2013",

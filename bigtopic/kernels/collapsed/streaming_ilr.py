@@ -46,7 +46,7 @@ def run(
     ----------
     docs : the documents; authors are ignored, counts may be weights
     view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals
-    hyper : options `max_sweeps` (after the first, at least 0) and `mean_change_tol` (0 makes all of these)
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of its start and of labels
     state : unused
 
@@ -100,6 +100,10 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"max_sweeps": 100, "mean_change_tol": 1e-4},
+    meanings={
+        "max_sweeps": "sweeps of the minibatch after the first at most, from 0",
+        "mean_change_tol": "sweeps end with one that moves less than this share of the tokens; 0 makes all",
+    },
     cost=_cost,
     scratch=_scratch,
     interacts=True,

@@ -236,7 +236,7 @@ def run(
     docs : rows as documents, columns as words; counts are whole numbers
     view : "row_topics" (n_docs, n_columns), "column_topics" (n_words, n_columns) and "joint" (n_row_topics, n_columns)
         as "counts", prior included, with their totals; the labels in `state` are among them
-    hyper : option `replicas` (labels of a record, at least 1)
+    hyper : for its options see `KERNEL`
     seed : with a row of the source and a label's place in it, the key of its draw
     state : "labels" int32 (n_tokens, replicas), k n_column_topics + j, -1 where there is none yet; None for new rows
 
@@ -312,6 +312,9 @@ KERNEL = Kernel(
     views=VIEWS,
     statistics=AXES,
     options={"replicas": 1},
+    meanings={
+        "replicas": "labels of each record, from 1, each of which counts as much less; in the literature R",
+    },
     scratch=_scratch,
     interacts=True,
     state="run",

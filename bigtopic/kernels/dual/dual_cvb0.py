@@ -111,6 +111,7 @@ KERNEL = Kernel(
     views={"column_topics": "mean", "joint": "counts"},
     statistics={"row_topics": "row", "column_topics": "column", "joint": "row_topic"},
     options=cvb0.KERNEL.options,
+    meanings=cvb0.KERNEL.meanings,
     cost=cvb0.KERNEL.cost,
     scratch=_scratch,
     paper="Asuncion et al. 2009; Rugeles et al., infinite latent state replication",

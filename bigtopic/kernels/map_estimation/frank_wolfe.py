@@ -169,7 +169,7 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic); values below 1e-12 count as 1e-12
-    hyper : options `n_iter` (steps, at least 1) and `statistic` ("theta" or "phi")
+    hyper : for its options see `KERNEL`
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -223,6 +223,11 @@ KERNEL = Kernel(
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
     options={"n_iter": 50, "statistic": "phi"},
+    meanings={
+        "n_iter": "steps over a document, from 1; in the literature T",
+        "statistic": 'what a word counts for the topics: "phi", by its own probabilities of the topics, or '
+        '"theta", by the shares of topics in its document',
+    },
     cost=_cost,
     scratch=rows_scratch,
     paper="Than and Ho 2012",

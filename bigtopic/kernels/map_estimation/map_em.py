@@ -104,8 +104,7 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
-    hyper : `doc_topic_prior` of at least 1 in every topic; options `max_doc_update_iter` (at least 1) and
-        `mean_change_tol` (mean over topics of the change of m, in tokens; 0 does all iterations)
+    hyper : `doc_topic_prior` of at least 1 in every topic; for its options see `KERNEL`
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -157,6 +156,11 @@ KERNEL = Kernel(
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3},
+    meanings={
+        "max_doc_update_iter": "iterations over a document at most, from 1",
+        "mean_change_tol": "iterations end with one that moves its expected counts by less than this, mean over topics, in "
+        "tokens; 0 makes all",
+    },
     cost=doc_update_cost,
     scratch=rows_scratch,
     paper="Hofmann 1999; Asuncion et al. 2009",

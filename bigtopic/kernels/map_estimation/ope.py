@@ -185,8 +185,7 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic); values below 1e-12 count as 1e-12
-    hyper : options `n_iter` (T of the paper, at least 1), `eps` (0 for the authors' form; below
-        1 / n_components) and `statistic` ("theta" or "phi")
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of its start and of its coins
     state : unused
 
@@ -249,6 +248,14 @@ KERNEL = Kernel(
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
     options={"n_iter": 50, "eps": 0.0, "statistic": "phi"},
+    meanings={
+        "n_iter": "iterations over a document, from 1; in the literature T",
+        "eps": "the least share of a topic in a document, from 0 and below 1 / n_components; 0 is the form "
+        "of the authors' code, where no share is below 1 / (2 n_components n_iter); in the literature "
+        "epsilon",
+        "statistic": 'what a word counts for the topics: "phi", by its own probabilities of the topics, or '
+        '"theta", by the shares of topics in its document',
+    },
     cost=_cost,
     scratch=rows_scratch,
     paper="Than and Doan 2017",

@@ -57,7 +57,7 @@ def run(
     ----------
     docs : the documents, counts are whole numbers; authors are ignored
     view : "topic_words" as "stored", rows of n_columns, with their totals; the labels in `state` are among them
-    hyper : option `replicas` (labels of a token, at least 1)
+    hyper : for its options see `KERNEL`
     seed : with a document's source row and a label's place in it, the key of its draw
     state : "labels" int16 (n_tokens, replicas), -1 where there is none yet; None for documents that are new
 
@@ -150,6 +150,9 @@ KERNEL = Kernel(
     offers={"doc_topic_prior": "none"},
     posteriors=("topic_words",),
     options={"replicas": 1},
+    meanings={
+        "replicas": "labels of each token, from 1, each of which counts as much less; in the literature R",
+    },
     scratch=_scratch,
     interacts=True,
     state="run",

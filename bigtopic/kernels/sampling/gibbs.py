@@ -124,8 +124,7 @@ def run(
     ----------
     docs : the documents, with whole counts; authors are ignored
     view : "topic_words", (n_words, n_columns), weights of each word's topics, in any form
-    hyper : options `burn_in` (sweeps, at least 0), `samples` (sweeps that are kept, at least 1), `start` ("uniform" or
-        "words") and `statistic` ("labels", "conditionals" or "theta")
+    hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of its draws
     state : unused
 
@@ -207,6 +206,13 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"burn_in": 25, "samples": 25, "start": "uniform", "statistic": "labels"},
+    meanings={
+        "burn_in": "sweeps over a document before those that are kept, from 0",
+        "samples": "sweeps that are kept, from 1",
+        "start": 'the first labels: "uniform", or "words" by the probabilities of their words',
+        "statistic": 'what a token counts for the topics: "labels", those of the kept sweeps; "conditionals", the '
+        'probabilities that labels are drawn with; "theta", the shares of topics in its document',
+    },
     cost=_cost,
     scratch=scratch,
     paper="Mimno, Hoffman, Blei 2012; Dupuy and Bach 2017",

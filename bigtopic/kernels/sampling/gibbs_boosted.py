@@ -28,6 +28,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
+from bigtopic.kernels.sampling import gibbs
 from bigtopic.kernels.sampling.gibbs import STARTS
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
@@ -166,8 +167,7 @@ def run(
     ----------
     docs : the documents, with whole counts; authors are ignored
     view : "topic_words", (n_words, n_columns), weights of each word's topics, in any form
-    hyper : options `burn_in` (sweeps, at least 0) and `start` ("uniform" or "words"); `iteration` is the number of
-        the sweep
+    hyper : `iteration` is the number of the sweep; for its options see `KERNEL`
     seed : with a document's source row, the key of its draws
     state : "labels" int16 (n_tokens,), -1 where no topic knew the word; "sums" float64 (n_entries, n_components) of the
         conditionals of kept sweeps, and "logs" float64 (n_docs, n_components) of their E[log theta], zeros if these are
@@ -287,6 +287,7 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"burn_in": 0, "start": "words"},
+    meanings={name: gibbs.KERNEL.meanings[name] for name in ("burn_in", "start")},
     cost=_cost,
     scratch=_scratch,
     state="round",

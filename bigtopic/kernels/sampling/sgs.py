@@ -152,8 +152,7 @@ def run(
     ----------
     docs : the documents, counts are whole numbers; authors are ignored
     view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals
-    hyper : options `max_sweeps` (after the first, at least 0) and `patience` (sweeps without an improvement, at least
-        1; more than `max_sweeps` makes all of these)
+    hyper : for its options see `KERNEL`
     seed : sweep s = 0, 1, ... draws as the kernel `cgs` does with `seed` + s
     state : unused
 
@@ -234,6 +233,11 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"max_sweeps": 400, "patience": 10},
+    meanings={
+        "max_sweeps": "sweeps of the minibatch after the first at most, from 0",
+        "patience": "sweeps end after as many without a better perplexity of the minibatch, from 1; more than "
+        "`max_sweeps` makes all",
+    },
     cost=_cost,
     scratch=_scratch,
     interacts=True,

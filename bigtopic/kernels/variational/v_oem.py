@@ -113,7 +113,7 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words", (n_words, n_columns), as "mean" or, where the topics are uncertain, as "expected_log"
-    hyper : option `n_iter` (updates of r in an inner iteration, at least 1)
+    hyper : for its options see `KERNEL`
     seed : of the random start
     state : "expected_counts" (n_docs, n_components), where the previous inner iteration ended; None for the start
 
@@ -181,6 +181,9 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={"n_iter": 20},
+    meanings={
+        "n_iter": "iterations over a document in an inner iteration, from 1; in the literature P",
+    },
     cost=_cost,
     scratch=_scratch,
     state="round",

@@ -180,8 +180,7 @@ def run(
     view : "topic_words", (n_words, n_columns), as "expected_log" or, for point estimates of the topics, as "mean".
         If its rows were divided by exp(m_v), arrays["topic_words:shift"] (n_words,) float64 holds m_v; only
         the bound needs it.
-    hyper : options `max_doc_update_iter` (at least 1), `stop` (see the module), `mean_change_tol` (its tolerance, in
-        tokens for "gamma"; 0 does all iterations) and `bound` (whether to compute it)
+    hyper : for its options see `KERNEL`
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -274,6 +273,14 @@ KERNEL = Kernel(
     offers={"doc_topic_prior": "none"},
     posteriors=("topic_words",),
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3, "stop": "gamma", "bound": False},
+    meanings={
+        "max_doc_update_iter": "iterations over a document at most, from 1",
+        "mean_change_tol": 'a document stops when what `stop` names is below this: tokens for "gamma", else a share; 0 '
+        "makes all iterations",
+        "stop": 'what a document stops on: "gamma", its change, mean over topics; "theta", the change of its '
+        'shares of topics, mean over topics; "bound", the relative gain of its bound',
+        "bound": "whether the bound is computed; on where `tol` compares it",
+    },
     cost=doc_update_cost,
     scratch=_scratch,
     bound=True,

@@ -36,6 +36,7 @@ _OF_KERNEL = {
     "posteriors": (tuple, "a tuple of names of arrays"),
     "changes": (tuple, "a tuple of names of arrays"),
     "options": (Mapping, "{name: default}"),
+    "meanings": (Mapping, "{name of an option: what it sets}"),
     "cost": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),
     "derives": ((Callable, NoneType), "a function of the documents, or None"),
@@ -77,6 +78,9 @@ def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterab
     if kernel.components not in (*counts, None):
         raise SettingError(f"{where}: components={kernel.components!r}; {choose((*counts, None))}")
     check_storable(f"{where}: options", kernel.options, SETTINGS)
+    for name, text in kernel.meanings.items():
+        if name not in kernel.options or not isinstance(text, str):
+            raise SettingError(f"{where}: meanings[{name!r}]={text!r:.60} must be text about one of its options")
     statistics_dtype(kernel, kernel.options)
     if kernel.state not in _LIVES:
         raise SettingError(f"{where}: state={kernel.state!r}; {choose(_LIVES)}")

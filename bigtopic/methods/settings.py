@@ -1,0 +1,226 @@
+"""Settings of a method by name, changed and listed: those of its kernels, called options there, and of its schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from re import search
+from typing import Any
+
+import numpy as np
+
+from bigtopic import schemes
+from bigtopic.errors import SettingError, did_you_mean, warn
+from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.method import Method
+from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.schedule import is_number
+from bigtopic.types import Scheme
+
+__all__ = ["check_learns", "named", "read_by", "settings_of", "symbol_in", "with_settings"]
+
+PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
+_STEP_SIZE = ("learning_decay", "learning_offset")
+
+
+def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
+    """The method with settings of its schemes, and the options among those given, which are its kernels'.
+
+    A setting such as "decay" is set in every scheme that has it; "topic_words.decay", with the name of an array or of a
+    learned prior, in one, whatever all have. If a kernel has an option of that name, the name alone is the option. Warns
+    of decays with which learning need not converge.
+
+    Raises
+    ------
+    SettingError
+        When the method has no such setting, does not read it beside its others, or the value is not allowed.
+    """
+    options = _options(method)
+    places = _places(method)
+    changes: dict[str, dict[str, Any]] = {place: {} for place in places}
+    chosen: dict[str, list[str]] = {}
+    for name in sorted(given.keys() - options.keys(), key=lambda name: ("." in str(name), str(name))):
+        place, _, setting = str(name).rpartition(".")
+        chosen[name] = [
+            each
+            for each, scheme in places.items()
+            if place in ("", each) and setting in schemes.settings(scheme)
+        ]
+        if not chosen[name]:
+            raise _unknown(method, name)
+        for each in chosen[name]:
+            changes[each][setting] = _like(schemes.settings(places[each])[setting], name, given[name])
+    changed = {place: replace(places[place], **own) for place, own in changes.items()}  # type: ignore[type-var]
+    for name, where in chosen.items():
+        _check_read(method, name, [changed[place] for place in where])
+    before = {**options, **{place: schemes.settings(scheme) for place, scheme in places.items()}}
+    _warn_of_decays(given, chosen, before)
+    own = {name: value for name, value in given.items() if name in options}
+    if changed == places:
+        return method, own
+    return replace(
+        method,
+        schemes={array: changed[array] for array in method.schemes},
+        prior_schemes={array: changed[_prior_of(method, array)] for array in method.prior_schemes},
+    ), own
+
+
+def named(estimator: Any, names: Iterable[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the arguments of these names that an estimator was given.
+
+    Raises
+    ------
+    SettingError
+        When `options` have one of them, too.
+    """
+    given = {name: value for name in names if (value := getattr(estimator, name)) is not None}
+    for name in given.keys() & options.keys():
+        raise SettingError(f"{name}={given[name]!r}: options has {name!r}, too; leave one of them out")
+    return given
+
+
+def check_learns(method: Method, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """These options, which the kernel that learns must read.
+
+    Raises
+    ------
+    SettingError
+        When it does not; says what to do where the kernel that infers topics of documents does.
+    """
+    for name, value in given.items():
+        reads = read_by(method, name)
+        if "learning" not in reads:
+            remedy = f"; for topics of documents alone, give options={{{name!r}: {value!r}}}" if reads else ""
+            options = ", ".join(method.load_kernel().options) or "none"
+            raise SettingError(
+                f"{name}={value!r}: method {method.name!r} does not read it when it learns{remedy}; its kernel's "
+                f"options are: {options}"
+            )
+    return given
+
+
+def settings_of(method: Method) -> list[dict[str, Any]]:
+    """Every setting of a method, a row each.
+
+    Returns
+    -------
+    list of dict
+        "option", the name as `options` takes it; "default", the method's; "read", what reads it: "learning",
+        "inference", both, or the argument with which its scheme learns a prior; "symbol", the paper's, or "";
+        "meaning".
+    """
+    kernel, inference = method.load_kernel(), method.load_inference()
+    rows = []
+    for name, default in _options(method).items():
+        meanings = {**inference.meanings, **kernel.meanings}
+        rows.append(_row(name, default, read_by(method, name), meanings.get(name, "")))
+    for place, scheme, reads in _all_places(method):
+        meanings = schemes.meanings(type(scheme))
+        for name, default in schemes.settings(scheme).items():
+            rows.append(_row(f"{place}.{name}", default, reads, meanings[name]))
+    return rows
+
+
+def read_by(method: Method, option: str) -> str:
+    """What reads an option of the kernels: "learning", "inference", or both; "" if neither."""
+    kernels = {"learning": method.load_kernel(), "inference": method.load_inference()}
+    readers = [use for use, kernel in kernels.items() if option in kernel.options]
+    if option == "bound":  # inference never computes it
+        readers = [use for use in readers if use == "learning"]
+    return " and ".join(readers)
+
+
+def _options(method: Method) -> dict[str, Any]:
+    """The options of the kernels that something reads, with the method's values."""
+    return {name: value for name, value in method.kernel_options({}).items() if read_by(method, name)}
+
+
+def symbol_in(meaning: str) -> str:
+    """The paper's symbol in the text about a setting, or "".
+
+    Examples
+    --------
+    >>> symbol_in("iterations over a document, from 1; in the literature T")
+    'T'
+    """
+    found = search(r"in the literature (\w+(?: or \w+)*)", meaning)
+    return found[1] if found else ""
+
+
+def _row(name: str, default: Any, reads: str, meaning: str) -> dict[str, Any]:
+    symbol = symbol_in(meaning)
+    text = meaning.replace(f"; in the literature {symbol}", "") if symbol else meaning
+    return {"option": name, "default": default, "read": reads, "symbol": symbol, "meaning": text}
+
+
+def _places(method: Method) -> dict[str, Scheme]:
+    """The schemes by the names that settings have before their dot: their array, or the prior that they learn."""
+    own = {_prior_of(method, array): scheme for array, scheme in method.prior_schemes.items()}
+    return {**method.schemes, **own}
+
+
+def _prior_of(method: Method, array: str) -> str:
+    return str(method.model.arrays[array].prior)
+
+
+def _all_places(method: Method) -> Iterator[tuple[str, Scheme, str]]:
+    """The schemes with their names and what reads their settings, those that could learn its priors at last."""
+    own = _places(method)
+    for place, scheme in own.items():
+        yield place, scheme, "learning"
+    kernel = method.load_kernel()
+    learnable = {"doc_topic_prior": DOC_TOPIC_PRIOR in kernel.offers}
+    for array in (TOPIC_WORDS, AUTHOR_TOPICS):
+        if array in kernel.posteriors:
+            learnable[_prior_of(method, array)] = method.model.arrays[array].prior is not None
+    for prior in (name for name, can in learnable.items() if can and name not in own):
+        yield prior, _places(learning(method, **{prior: "symmetric"}))[prior], f"learn_{prior}"
+
+
+def _like(default: Any, name: str, value: Any) -> Any:
+    """The value as Python's own; text and truth values are like their defaults. Schemes check their numbers."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(default, bool | str) and type(value) is not type(default):
+        raise SettingError(f"{name}={value!r}: must be like its default, {default!r}")
+    return value
+
+
+def _check_read(method: Method, name: str, changed: list[Scheme]) -> None:
+    """Refuse a setting that other settings of all these schemes turn off."""
+    setting = str(name).rpartition(".")[2]
+    reasons = [getattr(scheme, "unread", {}).get(setting) for scheme in changed]
+    if all(reasons):
+        raise SettingError(
+            f"option {name}: method {method.name!r} does not read it while {reasons[0]}; leave it out, or "
+            "change that, too"
+        )
+
+
+def _warn_of_decays(
+    given: Mapping[str, Any], chosen: Mapping[str, list[str]], before: Mapping[str, Any]
+) -> None:
+    for name, value in given.items():
+        setting = str(name).rpartition(".")[2]
+        known = [before[place][setting] for place in chosen[name]] if name in chosen else [before.get(name)]
+        if setting.endswith("learning_decay") and is_number(value) and value <= PROVED_DECAY:
+            if value not in known:
+                of = "topics" if name in chosen else "topics of documents"
+                warn(
+                    f"{name}={value!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; give a larger "
+                    f"one, up to 1, unless the {of} should keep changing",
+                )
+
+
+def _unknown(method: Method, name: object) -> SettingError:
+    rows = settings_of(method)
+    (needed,) = [row["read"] for row in rows if row["option"] == name] or [""]
+    if needed:
+        return SettingError(f"option {name}: method {method.name!r} learns no such prior; give {needed}, too")
+    names = dict.fromkeys(row["option"].rpartition(".")[2] for row in rows if "learn_" not in row["read"])
+    why = ", since it has no step size: choose an online method" if name in _STEP_SIZE else ""
+    return SettingError(
+        f"method {method.name!r} has no option {name!r}{why}; its options are: {', '.join(names) or 'none'}"
+        + did_you_mean(name, names)
+    )

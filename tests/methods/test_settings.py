@@ -1,0 +1,262 @@
+"""Every setting of every method is described, set by its name, saved, and refused where nothing reads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bigtopic import kernels, schemes
+from bigtopic.errors import ModelError, SettingError
+from bigtopic.estimators.author_topic import AuthorTopicModel
+from bigtopic.estimators.dual_topic import DualTopicModel
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.methods import get, names
+from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import settings_of, with_settings
+from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.model import TopicModel
+
+X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
+ROWS = [(name, row["option"]) for name in names() for row in settings_of(get(name))]
+# Texts that a setting may have, in place of its own.
+OTHERS = {
+    "gamma": "theta",
+    "phi": "theta",
+    "theta": "phi",
+    "labels": "theta",
+    "conditionals": "labels",
+    "uniform": "words",
+    "words": "uniform",
+    "documents": "tokens",
+    "tokens": "documents",
+    "symmetric": "asymmetric",
+    "author_documents": "",
+    "doc_topic_prior": "",
+}
+
+
+def other(value):
+    """An allowed value that is not this one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return OTHERS[value]
+    if value is None:
+        return 0.6
+    return value + 1 if isinstance(value, int) else 0.8 * value + 0.15
+
+
+def method_for(name, option):
+    """The method, with the prior learned that the setting is of."""
+    method = get(name)
+    (row,) = [row for row in settings_of(method) if row["option"] == option]
+    learned = row["read"].removeprefix("learn_")
+    return method if learned == row["read"] else learning(method, **{learned: "symmetric"})
+
+
+def defaults(method):
+    """Of those that it reads; priors that could be learned take their steps from the topics."""
+    return {row["option"]: row["default"] for row in settings_of(method) if "learn_" not in row["read"]}
+
+
+def needed(method, option):
+    """What must be set for this setting to be read: {} where it is read anyway."""
+    place, _, setting = option.rpartition(".")
+    scheme = {**method.schemes}.get(place)
+    if setting not in getattr(scheme, "unread", {}):
+        return {}
+    (decay,) = [each for each in ("learning_decay", "forgetting_decay") if hasattr(scheme, each)]
+    return {f"{place}.{decay}": 0.6}
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_every_option_of_a_kernel_has_a_meaning(name):
+    kernel = kernels.load(name)
+    assert [*kernel.meanings] == [*kernel.options] and all(kernel.meanings.values())
+
+
+@pytest.mark.parametrize("name", schemes.names())
+def test_every_setting_of_a_scheme_has_a_meaning(name):
+    meanings = schemes.meanings(schemes.load(name))
+    assert meanings.keys() == schemes.settings(schemes.load(name)()).keys() and all(meanings.values())
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_listing_has_every_setting_of_kernels_and_schemes(name):
+    method, rows = get(name), {row["option"]: row for row in settings_of(get(name))}
+    learns, infers = method.load_kernel().options, method.load_inference().options.keys() - {"bound"}
+    own = {f"{array}.{each}" for array, s in method.schemes.items() for each in schemes.settings(s)}
+    assert {*learns, *infers} | own == {
+        option for option, row in rows.items() if "learn_" not in row["read"]
+    }
+    assert all(row["meaning"] and row["read"] for row in rows.values())
+    assert {"learning" in rows[option]["read"] for option in learns} <= {True}
+    assert {rows[option]["read"] for option in infers - learns.keys()} <= {"inference"}
+
+
+@pytest.mark.parametrize(("name", "option"), ROWS)
+def test_every_setting_is_set_by_its_name_or_refused_where_it_is_not_read(name, option):
+    method = method_for(name, option)
+    before, enabling = defaults(method), needed(method, option)
+    given = {option: other(before[option])}
+    if enabling:
+        with pytest.raises(SettingError, match=f"option {option}: method .* does not read it while"):
+            with_settings(method, given)
+    changed, options = with_settings(method, {**given, **enabling})
+    assert defaults(replace(changed, options={**changed.options, **options})) == {
+        **before,
+        **given,
+        **enabling,
+    }
+
+
+@pytest.mark.parametrize(("name", "option"), [row for row in ROWS if "." in row[1]])
+def test_a_setting_of_a_scheme_that_is_no_such_value_is_refused(name, option):
+    method = method_for(name, option)
+    for wrong in (-1, "nonsense", [1], float("nan")):
+        with pytest.raises(SettingError, match=option.rpartition(".")[2]):
+            check_method(with_settings(method, {option: wrong, **needed(method, option)})[0])
+
+
+class Recorded(dict):
+    """Options that know which of them were read."""
+
+    def __init__(self, *options):
+        super().__init__(*options)
+        self.read = set()
+
+    def __getitem__(self, name):
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        self.read.add(name)
+        return super().get(name, default)
+
+
+def estimator(name, **settings):
+    method = get(name)
+    settings = {"method": name, "max_iter": 1, "client": False, "n_threads": 1, **settings}
+    if "author_topics" in method.model.arrays:
+        return AuthorTopicModel(2, **settings)
+    if len(method.model.components) > 1:
+        return DualTopicModel(2, 2, **settings)
+    return LDA(2, **settings)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Two groups of documents, of one or two authors."""
+    texts = [" ".join(f"w{word}" for word in np.repeat(np.arange(len(row)), row)) for row in X]
+    authors = [["a", "b"][: 1 + number % 2] for number in range(len(X))]
+    return ingest(texts, tmp_path_factory.mktemp("settings") / "corpus.zarr", authors=authors)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_option_of_a_kernel_is_read(name, corpus, monkeypatch):
+    own, seen = TopicModel.hyper, []
+
+    def hyper(self, **options):
+        seen.append(Recorded(own(self, **options).options))
+        return own(self, **options)._replace(options=seen[-1])
+
+    monkeypatch.setattr(TopicModel, "hyper", hyper)
+    estimator(name).fit(corpus)
+    assert set().union(*(options.read for options in seen)) >= get(name).load_kernel().options.keys()
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_arguments_that_the_kernel_does_not_read_are_refused(name, corpus):
+    for argument, value in (("max_doc_update_iter", 3), ("mean_change_tol", 0.01)):
+        if len(get(name).model.components) > 1:
+            continue
+        if argument in get(name).load_kernel().options:
+            assert estimator(name, **{argument: value}).fit(corpus)._model.options[argument] == value
+            continue
+        with pytest.raises(
+            SettingError, match=f"{argument}={value}: method '.*' does not read it when it learns"
+        ):
+            estimator(name, **{argument: value}).fit(corpus)
+
+
+def test_a_name_sets_all_schemes_that_have_it_and_with_an_array_one():
+    method, _ = with_settings(
+        get("online-author-vb"), {"learning_scale": 0.5, "topic_words.learning_scale": 0.25}
+    )
+    assert [getattr(scheme, "learning_scale", None) for scheme in method.schemes.values()] == [
+        0.25,
+        0.5,
+        None,
+    ]
+    assert get("online-author-vb").schemes["topic_words"].learning_scale == 1.0
+
+
+def test_an_option_of_a_kernel_goes_before_a_setting_of_a_scheme_of_its_name():
+    kernel = replace(kernels.load("vb"), name="own", options={**kernels.load("vb").options, "end": 3})
+    own = replace(get("online-vb"), name="own", kernel=kernel)
+    method, options = with_settings(own, {"end": 4})
+    assert (method, options) == (own, {"end": 4})
+    method, options = with_settings(own, {"topic_words.end": 0.5})
+    assert method.schemes["topic_words"].end == 0.5 and options == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("sgs", {"decay": 2}, "decay=2: must be above 0"),
+        ("sgs", {"decya": 0.9}, "method 'sgs' has no option 'decya'; .*max_sweeps.*; did you mean 'decay'"),
+        ("sgs", {"joint.decay": 0.9}, "has no option 'joint.decay'"),
+        ("sgs", {3: 0.9}, "has no option 3"),
+        ("dual-mf", {"learning_offset": 2}, "'dual-mf' does not read it while learning_decay is None"),
+        ("cgs", {"doc_topic_prior.hold": 2}, "learns no such prior; give learn_doc_topic_prior, too"),
+        ("v-oem", {"bound": True}, "has no option 'bound'"),
+        ("online-author-vb", {"own_steps": 1}, "own_steps=1: must be like its default, True"),
+    ],
+)
+def test_what_is_refused_says_why(name, given, message):
+    with pytest.raises(SettingError, match=message):
+        with_settings(get(name), given)
+
+
+def test_an_argument_and_an_option_of_one_name_are_refused():
+    with pytest.raises(SettingError, match=r"learning_decay=0.6: options has 'learning_decay', too"):
+        LDA(2, method="online-vb", learning_decay=0.6, options={"learning_decay": 0.7}).fit(X)
+
+
+def test_settings_are_saved_and_resumed(tmp_path):
+    settings = {"method": "sgs", "options": {"decay": 0.9, "max_sweeps": 7}, "client": False, "n_threads": 1}
+    model = LDA(2, **settings).fit(X, checkpoint=tmp_path / "run")
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again._model.method.schemes == {"topic_words": DecayAdd(0.9)}
+    assert again._model.options["max_sweeps"] == 7
+    for more in (again, model):
+        more.partial_fit(X)
+    np.testing.assert_array_equal(again.components_, model.components_)
+    assert (
+        LDA(2, **settings).fit(X, checkpoint=tmp_path / "run", resume=True)._model.method
+        == again._model.method
+    )
+    with pytest.raises(ModelError, match="decay"):
+        LDA(2, **{**settings, "options": {"decay": 0.8}}).fit(X, checkpoint=tmp_path / "run", resume=True)
+
+
+def test_settings_of_a_learned_prior_are_saved(tmp_path):
+    settings = {"learn_topic_word_prior": "symmetric", "options": {"topic_word_prior.learning_scale": 0.5}}
+    model = LDA(2, method="online-vb", client=False, **settings).fit(X)
+    model.save(tmp_path / "model")
+    (scheme,) = load_model(tmp_path / "model")._model.method.prior_schemes.values()
+    assert scheme.learning_scale == 0.5 and scheme.learning_decay == 0.9
+
+
+def test_a_setting_of_a_scheme_is_that_of_a_changed_row():
+    row = replace(get("sgs"), name="own", schemes={"topic_words": DecayAdd(0.95)})
+    by_name = LDA(2, method="sgs", options={"decay": 0.95}, client=False).fit(X).partial_fit(X)
+    by_row = LDA(2, method=row, client=False).fit(X).partial_fit(X)
+    np.testing.assert_array_equal(by_name.components_, by_row.components_)
+    assert (by_name.components_ != LDA(2, method="sgs", client=False).fit(X).partial_fit(X).components_).any()

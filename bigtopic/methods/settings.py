@@ -28,9 +28,9 @@ _STEP_SIZE = ("learning_decay", "learning_offset")
 def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
     """The method with settings of its schemes, and the options among those given, which are its kernels'.
 
-    A setting such as "decay" is set in every scheme that has it; "topic_words.decay", with the name of an array or of a
-    learned prior, in one, whatever all have. If a kernel has an option of that name, the name alone is the option. Warns
-    of decays with which learning need not converge.
+    A setting such as "decay" is set in every scheme that has it; "topic_words.decay", with the name of an array or of
+    a learned prior, in one, whatever all have. If a kernel has an option of that name, the name alone is the option.
+    Warns of decays with which learning need not converge.
 
     Raises
     ------
@@ -204,13 +204,13 @@ def _warn_of_decays(
     for name, value in given.items():
         setting = str(name).rpartition(".")[2]
         known = [before[place][setting] for place in chosen[name]] if name in chosen else [before.get(name)]
-        if setting.endswith("learning_decay") and is_number(value) and value <= PROVED_DECAY:
-            if value not in known:
-                of = "topics" if name in chosen else "topics of documents"
-                warn(
-                    f"{name}={value!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; give a larger "
-                    f"one, up to 1, unless the {of} should keep changing",
-                )
+        small = setting.endswith("learning_decay") and is_number(value) and value <= PROVED_DECAY
+        if small and value not in known:
+            of = "topics" if name in chosen else "topics of documents"
+            warn(
+                f"{name}={value!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; give a larger "
+                f"one, up to 1, unless the {of} should keep changing",
+            )
 
 
 def _unknown(method: Method, name: object) -> SettingError:

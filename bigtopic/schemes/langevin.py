@@ -38,8 +38,8 @@ class LangevinStep:
 
     Parameters
     ----------
-    prior : Dirichlet prior of the topics. It is here because the prior of an array is added to its weights, and Q begins
-        at 0; in the literature beta or eta
+    prior : Dirichlet prior of the topics. It is here because the prior of an array is added to its weights, and Q
+        begins at 0; in the literature beta or eta
     step_size : of the update before the first, 0 to 1; in the literature a
     learning_decay : how fast the step size falls, above 0 and at most 1; in the literature c
     learning_offset : updates after which it has begun to fall, above 0; in the literature b

@@ -131,7 +131,9 @@ class LearningRate:
     def unread(self) -> Mapping[str, str]:
         """Settings that others turn off: {name: why}."""
         constant_step = "learning_decay is None, which makes the step size constant"
-        return dict.fromkeys(("learning_offset", "hold"), constant_step) if self.learning_decay is None else {}
+        return (
+            dict.fromkeys(("learning_offset", "hold"), constant_step) if self.learning_decay is None else {}
+        )
 
     def schedule(self) -> Schedule:
         """The step size as a function of the update."""

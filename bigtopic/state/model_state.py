@@ -13,6 +13,7 @@ from bigtopic import errors
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
 from bigtopic.methods.learned_priors import learning
+from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.cursor import Cursor
@@ -203,6 +204,7 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
         method,
         missing.get(DOC_TOPIC_PRIOR, {}).get("shape"),
         unlearned.get(TOPIC_WORDS, {}).get("shape"),
+        unlearned.get(AUTHOR_TOPICS, {}).get("shape"),
     )
     return replace(
         method,

@@ -91,9 +91,7 @@ def test_the_listing_has_every_setting_of_kernels_and_schemes(name):
     method, rows = get(name), {row["option"]: row for row in settings_of(get(name))}
     learns, infers = method.load_kernel().options, method.load_inference().options.keys() - {"bound"}
     own = {f"{array}.{each}" for array, s in method.schemes.items() for each in schemes.settings(s)}
-    assert {*learns, *infers} | own == {
-        option for option, row in rows.items() if "learn_" not in row["read"]
-    }
+    assert {*learns, *infers} | own == {option for option, row in rows.items() if "learn_" not in row["read"]}
     assert all(row["meaning"] and row["read"] for row in rows.values())
     assert {"learning" in rows[option]["read"] for option in learns} <= {True}
     assert {rows[option]["read"] for option in infers - learns.keys()} <= {"inference"}
@@ -260,3 +258,17 @@ def test_a_setting_of_a_scheme_is_that_of_a_changed_row():
     by_row = LDA(2, method=row, client=False).fit(X).partial_fit(X)
     np.testing.assert_array_equal(by_name.components_, by_row.components_)
     assert (by_name.components_ != LDA(2, method="sgs", client=False).fit(X).partial_fit(X).components_).any()
+
+
+def test_a_saved_model_goes_on_learning_the_prior_of_authors(corpus, tmp_path):
+    settings = {
+        "learn_author_topic_prior": "asymmetric",
+        "options": {"author_topic_prior.learning_scale": 0.5},
+    }
+    model = AuthorTopicModel(2, max_iter=2, client=False, n_threads=1, **settings).fit(corpus)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again._model.method == model._model.method
+    np.testing.assert_array_equal(
+        again.partial_fit(corpus).author_topic_prior_, model.partial_fit(corpus).author_topic_prior_
+    )

@@ -152,4 +152,5 @@ def test_settings_of_the_user_replace_a_constant():
     own = get("online-vb")
     steady = {"topic_words": replace(own.schemes["topic_words"], learning_decay=None, learning_scale=0.1)}
     changed, _ = with_settings(replace(own, schemes=steady), {"learning_decay": 0.9, "learning_offset": 1.0})
-    assert rates(changed.schemes["topic_words"].schedule()) == [robbins_monro(step, 0.9, 1.0, 0.1) for step in range(1, 51)]
+    schedule = changed.schemes["topic_words"].schedule()
+    assert rates(schedule) == [robbins_monro(step, 0.9, 1.0, 0.1) for step in range(1, 51)]

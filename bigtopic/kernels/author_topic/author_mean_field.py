@@ -218,7 +218,8 @@ KERNEL = Kernel(
     options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "bound": False},
     meanings={
         "max_doc_update_iter": "iterations over a distinct word at most, from 1",
-        "mean_change_tol": "iterations end with one that moves its shares of authors by less than this in sum; 0 makes all",
+        "mean_change_tol": "iterations end with one that moves its shares of authors by less than this in sum; 0 "
+        "makes all",
         "bound": "whether the bound is computed; on where `tol` compares it",
     },
     cost=doc_update_cost,

@@ -194,8 +194,8 @@ KERNEL = Kernel(
     options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "local_decay": 0.55, "local_offset": 1.0},
     meanings={
         "max_doc_update_iter": "iterations over a document at most, from 1",
-        "mean_change_tol": "iterations end with one that moves its authors by less than this, mean over topics, in tokens; 0 "
-        "makes all",
+        "mean_change_tol": "iterations end with one that moves its authors by less than this, mean over topics, in "
+        "tokens; 0 makes all",
         "local_decay": "of the step by which a document moves its authors, above 0 and at most 1; in the literature "
         "kappa",
         "local_offset": "of the step by which a document moves its authors, in updates, from 0; in the literature tau",

@@ -158,8 +158,8 @@ KERNEL = Kernel(
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3},
     meanings={
         "max_doc_update_iter": "iterations over a document at most, from 1",
-        "mean_change_tol": "iterations end with one that moves its expected counts by less than this, mean over topics, in "
-        "tokens; 0 makes all",
+        "mean_change_tol": "iterations end with one that moves its expected counts by less than this, mean over "
+        "topics, in tokens; 0 makes all",
     },
     cost=doc_update_cost,
     scratch=rows_scratch,

@@ -120,7 +120,9 @@ def check_scheme(where: str, name: str, scheme: Any, model: Model) -> None:
     _check_settings(where, scheme)
     for setting in getattr(scheme, "names_arrays", ()):
         if (other := getattr(scheme, setting)) and other not in model.arrays:
-            raise SettingError(f"{where}: {setting}={other!r}: there is no such array; {choose(model.arrays)}")
+            raise SettingError(
+                f"{where}: {setting}={other!r}: there is no such array; {choose(model.arrays)}"
+            )
     if hasattr(scheme, "dtype"):
         check_dtype(where, scheme.dtype)
     companions = getattr(scheme, "companions", {})

@@ -80,7 +80,9 @@ def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterab
     check_storable(f"{where}: options", kernel.options, SETTINGS)
     for name, text in kernel.meanings.items():
         if name not in kernel.options or not isinstance(text, str):
-            raise SettingError(f"{where}: meanings[{name!r}]={text!r:.60} must be text about one of its options")
+            raise SettingError(
+                f"{where}: meanings[{name!r}]={text!r:.60} must be text about one of its options"
+            )
     statistics_dtype(kernel, kernel.options)
     if kernel.state not in _LIVES:
         raise SettingError(f"{where}: state={kernel.state!r}; {choose(_LIVES)}")

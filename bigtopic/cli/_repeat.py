@@ -38,7 +38,8 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command, unfinished: 
         return None
     words = ["bigtopic", str(train.name), url, "MODEL"]
     for name, value in options.items():
-        words += [f"--{name}", _written(value)]
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", _written(each)]
     return shlex.join(words)
 
 
@@ -65,6 +66,8 @@ def options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str,
         settings.pop("replica_updates", None)  # which has no effect then
     if settings.keys() - names.keys():
         return None
+    if "options" in settings:
+        settings["options"] = [f"{name}={_written(value)}" for name, value in settings["options"].items()]
     return {option: settings[name] for name, option in names.items() if name in settings}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["FUNCTION", "PATH", "completed"]
+__all__ = ["FUNCTION", "PATH", "completed", "settings"]
 
 PATH = click.Path()  # or a URL: it need not exist
 
@@ -38,6 +39,47 @@ class _Function(click.ParamType):
 
 
 FUNCTION = _Function()
+
+
+class _Setting(click.ParamType):
+    """A setting by its name, NAME=VALUE: a whole number, a number, true, false, none, or a text."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        name, sign, text = str(value).partition("=")
+        if not sign or not name.strip():
+            self.fail(f"{value!r} is not a setting; write it as name=value, such as decay=0.9", param, ctx)
+        return name.strip(), _as_typed(text.strip())
+
+
+def _as_typed(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def once(
+    ctx: click.Context, parameter: click.Parameter, pairs: Iterable[tuple[str, Any]]
+) -> dict[str, Any] | None:
+    """The settings by name; None where none is given. Refuses one that is given twice."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice; leave one of them out", ctx, parameter)
+        found[name] = value
+    return found or None
+
+
+def settings(help: str) -> Callable[..., Any]:
+    """--option, repeatable: settings of a method as {name: value}."""
+    return click.option(
+        "--option", "options", type=_Setting(), multiple=True, callback=once, metavar="NAME=VALUE", help=help
+    )
 
 
 def completed(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:

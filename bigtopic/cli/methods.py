@@ -5,25 +5,33 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import groupby
 
 import click
 
 from bigtopic.cli._options import as_json
+from bigtopic.cli._values import completed
 
 _LEAST = 20  # characters for what a method is for, in the narrowest terminal
 
 
-@click.command("methods", short_help="List the learning methods.")
+@click.command("methods", short_help="List the learning methods, or the settings of one.")
+@click.argument(
+    "name", required=False, shell_complete=completed(lambda: import_module("bigtopic.methods").names())
+)
 @as_json
-def command(as_json: bool) -> None:
-    """List the learning methods by family, and when to use each: names for --method of `bigtopic train`.
+def command(name: str | None, as_json: bool) -> None:
+    """List the learning methods by family, and when to use each: names for --method of `bigtopic train`. With the NAME
+    of a method, all there is to know of it: its settings for --option, with their meanings and defaults, choices and
+    errata of its papers, and these as BibTeX.
 
     --json has the rest: what each method does, its kernel, scheme, minibatch, passes, cost, paper, and other names.
 
     \b
     Examples:
         bigtopic methods
+        bigtopic methods sgs
         bigtopic methods --json
     """
     from bigtopic.cli import _show
@@ -31,8 +39,9 @@ def command(as_json: bool) -> None:
     from bigtopic.cli.train import command as train
     from bigtopic.methods import methods
 
-    if as_json:
-        _show.to_json(methods())
+    if name is not None or as_json:
+        shown = methods(name)
+        _show.to_json(shown) if as_json else click.echo(repr(shown))
         return
     for family, rows in groupby(methods(), lambda row: row["family"]):
         click.secho(family.capitalize(), bold=True)

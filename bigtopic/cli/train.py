@@ -10,7 +10,7 @@ import click
 
 from bigtopic.cli._measures import is_given
 from bigtopic.cli._options import as_json, connected, duration, number, parallel, random_state
-from bigtopic.cli._values import PATH, completed
+from bigtopic.cli._values import PATH, completed, settings
 from bigtopic.counted import counted
 
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
@@ -56,6 +56,7 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option("--learn-topic-word-prior", type=_SHAPE, help="Learn eta: one number, or one per word.")
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @click.option("--learning-offset", type=float, help="In the literature tau; default the method's.")
+@settings("A further setting of the method, such as decay=0.9; may be repeated. See 'bigtopic methods NAME'.")
 @click.option(
     "--average",
     type=click.FloatRange(0, 1),
@@ -99,7 +100,7 @@ def command(
     random_state: int,
     scheduler: str | None,
     n_threads: int | None,
-    **settings: Any,
+    **given: Any,
 ) -> None:
     """Learn topics from CORPUS and write them to MODEL.
 
@@ -119,6 +120,7 @@ def command(
     Examples:
         bigtopic train articles.zarr topics.zarr --topics 100
         bigtopic train articles.zarr topics.zarr --method online-vb --max-time 10m --held-out 0.05
+        bigtopic train stream.zarr topics.zarr --method sgs --option decay=0.9 --option patience=5
         bigtopic train articles.zarr topics.zarr --checkpoint run.ckpt --resume
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
@@ -132,7 +134,7 @@ def command(
     from bigtopic.state.checkpoints.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
 
-    _check(checkpoint, settings)
+    _check(checkpoint, given)
     if not is_model(model):
         require_room(model)
     elif not overwrite and not (resume and checkpoint is not None and is_result_of(checkpoint, model)):
@@ -148,7 +150,7 @@ def command(
         )
     documents = open_corpus(corpus)
     with connected(scheduler) as client, ended_by_sigterm() as terminated:
-        estimator = _estimator(random_state=random_state, client=client, n_threads=n_threads, **settings)
+        estimator = _estimator(random_state=random_state, client=client, n_threads=n_threads, **given)
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)

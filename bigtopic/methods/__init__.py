@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from textwrap import wrap
 from types import ModuleType
-from typing import Any
+from typing import Any, overload
 
+from bigtopic.methods.details import WIDTH, MethodDetails, details_of, wrapped
 from bigtopic.methods.lookup import find
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE
 from bigtopic.models.base import DOC_TOPIC_PRIOR, Model
 from bigtopic.models.lda import TOPIC_WORDS
 
-__all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
+__all__ = ["DEFAULT", "Method", "MethodDetails", "MethodTable", "get", "methods", "names"]
 
 
 def names() -> list[str]:
@@ -42,11 +42,11 @@ class MethodTable(list[dict[str, Any]]):
 
     def __repr__(self) -> str:
         width = max(len(name) for name in ["method", *(row["method"] for row in self)])
-        rest = _WIDTH - width - 2
+        rest = WIDTH - width - 2
         lines = [("method", "what it does, when to use it, cost of a document"), ("-" * width, "-" * rest)]
         for row in self:
             texts = (row["summary"], f"use: {row['use']}", f"cost: {row['complexity']}")
-            cells = [line for text in texts for line in _wrapped(text, rest)]
+            cells = [line for text in texts for line in wrapped(text, rest)]
             lines += zip([row["method"], *[""] * (len(cells) - 1)], cells, strict=True)
         return "\n".join(f"{name.ljust(width)}  {cell}" for name, cell in lines)
 
@@ -60,23 +60,40 @@ class MethodTable(list[dict[str, Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-_WIDTH = 100  # characters of text
 _COLUMNS = [
     "family", "method", "kernel", "scheme", "batch_size", "max_iter",
     "doc_topic_prior", "topic_word_prior", "summary", "complexity", "use", "paper", "aliases",
 ]  # fmt: skip
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+@overload
+def methods(method: None = None) -> MethodTable: ...
 
 
-def methods() -> MethodTable:
-    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use.
+@overload
+def methods(method: str | Method) -> MethodDetails: ...
+
+
+def methods(method: str | Method | None = None) -> MethodTable | MethodDetails:
+    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use. Or one
+    method in full: these of it, all its settings, notes on its papers, and the papers as BibTeX.
 
     Default priors are numbers, or formulas of K, the number of topics.
+
+    Parameters
+    ----------
+    method : the method to tell about, as `LDA(method=...)` takes it; None for the table of all
+
+    Raises
+    ------
+    SettingError
+        When there is no such method, or several are meant.
     """
-    return MethodTable(_row(family, method) for family, rows in FAMILIES.items() for method in rows)
+    if method is None:
+        return MethodTable(_row(family, method) for family, rows in FAMILIES.items() for method in rows)
+    found = get(method)
+    family = next((name for name, rows in FAMILIES.items() if found in rows), "")
+    return details_of(found, _row(family, found))
 
 
 def _row(family: str, method: Method) -> dict[str, Any]:
@@ -104,10 +121,16 @@ def _prior(method: Method, array: str) -> str:
 
 
 class Methods(ModuleType):
-    """`bigtopic.methods()` returns the table, although importing this package binds `bigtopic.methods` to it."""
+    """`bigtopic.methods()` is the function, although importing this package binds `bigtopic.methods` to it."""
 
-    def __call__(self) -> MethodTable:
-        return methods()
+    @overload
+    def __call__(self, method: None = None) -> MethodTable: ...
+
+    @overload
+    def __call__(self, method: str | Method) -> MethodDetails: ...
+
+    def __call__(self, method: str | Method | None = None) -> MethodTable | MethodDetails:
+        return methods(method)
 
 
 sys.modules[__name__].__class__ = Methods

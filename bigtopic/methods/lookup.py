@@ -18,6 +18,10 @@ from bigtopic.models.lda import LDA
 
 __all__ = ["find"]
 
+# Names that papers give to what is not here, with what is nearest.
+_NOT_OFFERED = {
+    "alsumait:OLDA": "method='sgs' with options={'decay': 1.0} is it, but for its mixing of topics"
+}
 _BY_NAME = {method.name: method for method in TABLE}
 
 
@@ -34,8 +38,11 @@ def find(name: object, fits: Callable[[Model], bool] = lambda model: True) -> Me
     if name in _BY_NAME:
         return _BY_NAME[name]
     meant = {form: method for method in TABLE for form in _forms(method) if _means(name, form)}
-    if len({method.name for method in meant.values()}) > 1:
-        raise _ambiguous(name, meant, fits)
+    absent = {form: nearest for form, nearest in _NOT_OFFERED.items() if _means(name, form)}
+    if len({*(method.name for method in meant.values()), *absent}) > 1:
+        raise _ambiguous(name, meant, absent, fits)
+    for form, nearest in absent.items():
+        raise SettingError(f"method={name!r}: {form} is not offered; {nearest}")
     for method in meant.values():
         return method
     raise _unknown(name, fits)
@@ -50,11 +57,16 @@ def _means(name: str, form: str) -> bool:
     return name.lower() in (form.lower(), form.rpartition(":")[2].lower())
 
 
-def _ambiguous(name: str, meant: Mapping[str, Method], fits: Callable[[Model], bool]) -> SettingError:
+def _ambiguous(
+    name: str, meant: Mapping[str, Method], absent: Mapping[str, str], fits: Callable[[Model], bool]
+) -> SettingError:
     """Names first the methods of models that fit, and of them those of LDA, which most people mean."""
     order = sorted(meant.items(), key=lambda item: (not fits(item[1].model), item[1].model is not LDA))
     forms = [form if form == method.name else f"{form} ({method.name})" for form, method in order]
-    return SettingError(f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}")
+    return SettingError(
+        f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}"
+        + "".join(f"; {form} is not offered: {nearest}" for form, nearest in absent.items())
+    )
 
 
 def _unknown(name: object, fits: Callable[[Model], bool]) -> SettingError:

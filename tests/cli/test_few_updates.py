@@ -18,7 +18,7 @@ def said(corpus, path, *options):
     ],
 )
 def test_few_updates_are_said_with_what_to_set(options, told, corpus, tmp_path):
-    assert said(corpus, tmp_path, "--method", "OLDA", *options) == (
+    assert said(corpus, tmp_path, "--method", "SVI", *options) == (
         f"{told}for more, set a smaller --batch-size, or more --passes\n"
     )
 

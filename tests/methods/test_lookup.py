@@ -17,8 +17,7 @@ X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
 @pytest.mark.parametrize(
     ("name", "method"),
     [
-        ("OLDA", "online-vb"),
-        ("olda", "online-vb"),
+        ("G-OEM:olda", "online-vb"),
         ("g-oem:OLDA", "online-vb"),
         ("SVI", "online-vb"),
         ("Online-VB", "online-vb"),
@@ -62,6 +61,15 @@ def test_an_alias_with_its_paper_means_one_method():
 def test_a_name_of_two_methods_is_an_error_with_their_papers(name, forms):
     with pytest.raises(SettingError, match=rf"method='{name}' is ambiguous; choose one of: {forms}$"):
         get(name)
+
+
+@pytest.mark.parametrize("name", ["OLDA", "olda"])
+def test_a_name_of_a_method_and_of_one_that_is_not_offered_is_an_error(name):
+    message = r"is ambiguous; choose one of: g-oem:OLDA \(online-vb\); alsumait:OLDA is not offered: .*'sgs'.*'decay'"
+    with pytest.raises(SettingError, match=message):
+        get(name)
+    with pytest.raises(SettingError, match="alsumait:OLDA is not offered; method='sgs'"):
+        get(f"alsumait:{name}")
 
 
 @pytest.mark.parametrize("name", ["gibbs", "Gibbs"])
@@ -109,11 +117,11 @@ def test_an_unknown_name_lists_names(name):
 
 def test_an_estimator_takes_a_paper_s_name_and_the_model_has_the_method(tmp_path):
     settings = {"client": False, "random_state": 0}
-    model = LDA(2, method="OLDA", **settings).fit(X)
+    model = LDA(2, method="SVI", **settings).fit(X)
     np.testing.assert_array_equal(
         model.components_, LDA(2, method="online-vb", **settings).fit(X).components_
     )
-    assert model._model.method is get("online-vb") and model.get_params()["method"] == "OLDA"
+    assert model._model.method is get("online-vb") and model.get_params()["method"] == "SVI"
 
 
 def test_the_table_tells_cost_use_and_other_names():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference.settings import defaults, method_for, needed, other
 
 from bigtopic import kernels, schemes
 from bigtopic.errors import ModelError, SettingError
@@ -15,7 +16,6 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.methods import get, names
-from bigtopic.methods.learned_priors import learning
 from bigtopic.methods.settings import settings_of, with_settings
 from bigtopic.schemes.decay_add import DecayAdd
 from bigtopic.state.contract.declarations import check_method
@@ -23,55 +23,6 @@ from bigtopic.state.model import TopicModel
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
 ROWS = [(name, row["option"]) for name in names() for row in settings_of(get(name))]
-# Texts that a setting may have, in place of its own.
-OTHERS = {
-    "gamma": "theta",
-    "phi": "theta",
-    "theta": "phi",
-    "labels": "theta",
-    "conditionals": "labels",
-    "uniform": "words",
-    "words": "uniform",
-    "documents": "tokens",
-    "tokens": "documents",
-    "symmetric": "asymmetric",
-    "author_documents": "",
-    "doc_topic_prior": "",
-}
-
-
-def other(value):
-    """An allowed value that is not this one."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, str):
-        return OTHERS[value]
-    if value is None:
-        return 0.6
-    return value + 1 if isinstance(value, int) else 0.8 * value + 0.15
-
-
-def method_for(name, option):
-    """The method, with the prior learned that the setting is of."""
-    method = get(name)
-    (row,) = [row for row in settings_of(method) if row["option"] == option]
-    learned = row["read"].removeprefix("learn_")
-    return method if learned == row["read"] else learning(method, **{learned: "symmetric"})
-
-
-def defaults(method):
-    """Of those that it reads; priors that could be learned take their steps from the topics."""
-    return {row["option"]: row["default"] for row in settings_of(method) if "learn_" not in row["read"]}
-
-
-def needed(method, option):
-    """What must be set for this setting to be read: {} where it is read anyway."""
-    place, _, setting = option.rpartition(".")
-    scheme = {**method.schemes}.get(place)
-    if setting not in getattr(scheme, "unread", {}):
-        return {}
-    (decay,) = [each for each in ("learning_decay", "forgetting_decay") if hasattr(scheme, each)]
-    return {f"{place}.{decay}": 0.6}
 
 
 @pytest.mark.parametrize("name", kernels.names())

@@ -17,7 +17,7 @@ __all__ = ["METHODS"]
 _GAMMA = {TOPIC_WORDS: ("gamma", None)}
 # The tolerance is a mean over topics: a looser one stops a document of five words after three iterations.
 _CLOSE = {"mean_change_tol": 1e-4}
-_MINIBATCH = 32_768
+_MINIBATCH, _STREAM = 32_768, 3200
 _COST = "2 K I per distinct word, K I exp psi"
 
 _SVB = Method(
@@ -63,7 +63,8 @@ METHODS = (
         summary="stochastic variational inference",
         complexity=f"{_COST}; nothing kept of a document",
         use="to compare with other packages, of which it is the usual method; to learn priors",
-        paper="Hoffman et al. 2013; settings of Than & Doan, Guaranteed inference in topic models",
+        paper="Hoffman et al. 2013; settings of Than & Doan, Guaranteed inference in topic models, except that "
+        "documents stop on gamma",
         aliases=("hoffman:SVI", "ope:Online-VB", "g-oem:OLDA"),
     ),
     Method(
@@ -84,10 +85,12 @@ METHODS = (
         _SVB,
         name="svb-progressive",
         kernel="svb_progressive",
-        slice_size=_MINIBATCH,
+        batch_size=_STREAM,
+        slice_size=_STREAM,
+        priors={"doc_topic_prior": 0.1, "topic_word_prior": 0.03},
         summary="svb that begins each minibatch progressively, document by document",
         use="to compare with sgs, whose paper starts minibatches so",
-        paper="Broderick et al. 2013 (SVB); start of Gao, Chen, Zhu 2016",
+        paper="Broderick et al. 2013 (SVB); start, minibatches and priors of Gao, Chen, Zhu 2016",
         aliases=("sgs:SVB", "sgs:Streaming-VB"),
     ),
 )

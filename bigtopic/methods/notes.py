@@ -1,0 +1,231 @@
+"""What a user who compares with a paper must know: choices that it leaves or that differ here, and its errata.
+
+`docs/methods_table.py` writes the page "Choices and errata" from these notes, and `bigtopic.methods(name)` has those of
+the method.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["NOTES", "Note"]
+
+
+class Note(NamedTuple):
+    """A note.
+
+    paper : a key of `papers.PAPERS`
+    kind : "choice", "erratum", or "settings" where a method that the paper compares has other priors or minibatches
+    methods : names of the methods that it is about
+    text : in Markdown
+    """
+
+    paper: str
+    kind: str
+    methods: tuple[str, ...]
+    text: str
+
+
+_OPE, _SGS, _THESIS = "Than & Doan, Guaranteed inference", "Gao, Chen, Zhu 2016", "Mortensen 2017"
+_ILR, _OEM = "Rugeles et al.", "Dupuy and Bach 2017"
+_OF_OPE = ("ml-ope", "online-ope", "streaming-ope")
+_AUTHORS_VB = (
+    "author-vb",
+    "online-author-vb",
+    "online-author-vb-local",
+    "author-mean-field",
+    "online-author-mean-field",
+)
+
+NOTES = (
+    Note(
+        _OPE,
+        "choice",
+        _OF_OPE,
+        "`eps` is 0, as in the authors' code. Algorithm 1 has eps > 0: it walks between the vertices of a simplex "
+        "in which every share is at least eps. With 0, the shares of T iterations are an average of a start inside "
+        'the simplex and of T - 1 vertices, so each is at least 1/(2 K T). `options={"eps": 1e-6}` is the paper\'s '
+        "form.",
+    ),
+    Note(
+        _OPE,
+        "choice",
+        _OF_OPE,
+        "With alpha < 1, such as the default 1/K, the objective has no maximum: it grows without bound towards "
+        "every face of the simplex. Only eps > 0 makes the problem well posed; with eps = 0, the number of "
+        "iterations decides how near a document comes to a face. So do not compare values of the objective, of "
+        "different `n_iter` above all; compare the likelihood of words. The walk chooses its topics in its first "
+        "iterations, and another seed may choose others. With alpha of 1 or more, the objective is concave and the "
+        "walk converges.",
+    ),
+    Note(
+        _OPE,
+        "choice",
+        _OF_OPE,
+        "The start is that of the authors' code: the likelihood is counted once before the first coin (a = 1, b = "
+        "0), and the first step is 1/2. The first step of Algorithm 1 is 1/1, which forgets the start and, with eps "
+        "= 0, puts the document on a vertex, where the gradient of the prior is infinite.",
+    ),
+    Note(
+        _OPE,
+        "choice",
+        ("ml-ope", "ml-fw", "ml-cgs"),
+        "Equations 20 and 21 count every word of a document for topic k in proportion to theta_k, whatever the "
+        'word. This is not the M-step of EM, which is `options={"statistic": "phi"}`, or "labels" for `ml-cgs`.',
+    ),
+    Note(
+        _OPE,
+        "choice",
+        ("online-ope", "streaming-ope", "online-fw", "streaming-fw"),
+        "As equations 22 and 27 say, a word's probabilities of the topics are in proportion to theta_k beta_kv, and "
+        "the prior enters once. The authors' code takes lambda for beta, and adds eta with every minibatch.",
+    ),
+    Note(
+        _OPE,
+        "choice",
+        ("online-vb", "streaming-vb"),
+        "Minibatches, steps, priors and the most iterations (50) are the paper's. A document stops when its gamma "
+        "moves by less than 0.0001 tokens, mean over topics; in the paper, when its bound grows by less than 0.0001 "
+        'of itself, which is `options={"stop": "bound"}`.',
+    ),
+    Note(
+        _OPE,
+        "settings",
+        ("ml-ope", "ml-fw"),
+        "They maximise the likelihood: their topics have no prior, where the paper's other methods have 1/K.",
+    ),
+    Note(
+        _OPE,
+        "erratum",
+        _OF_OPE,
+        "The proof of convergence takes steps that become small for a sequence that converges, and a point where "
+        "the whole gradient vanishes for a stationary one, which a maximum on the simplex need not be.",
+    ),
+    Note(
+        "Foulds et al. 2013",
+        "choice",
+        ("scvb0",),
+        "The steps of the topics are those with which Than and Doan compare (tau 1, kappa 0.9), and the minibatches "
+        "are theirs.",
+    ),
+    Note(
+        _SGS,
+        "erratum",
+        ("sgs", "streaming-ilr"),
+        "Algorithm 2 decays the counts of words in topics, but not the topics' totals: here both decay. The "
+        "recursion in the text decays the prior, too; Algorithm 2 and `sgs` do not.",
+    ),
+    Note(
+        _SGS,
+        "erratum",
+        ("cdf",),
+        "The text says that CDF-LDA leaves out the other tokens of the document; its Algorithm 5 conditions on "
+        "them, as `cdf` does. What it leaves out is their effect on the counts of words in topics.",
+    ),
+    Note(
+        _SGS,
+        "choice",
+        ("cdf",),
+        "The first topics are uniform numbers, normalised for each topic. Algorithm 5 does not normalise them, "
+        "which favours topics with large sums.",
+    ),
+    Note(
+        _SGS,
+        "choice",
+        ("svb-progressive",),
+        "A document stops when its gamma moves by less than 0.0001 tokens, mean over topics; in the paper, when its "
+        'theta moves by less than 0.00001: `options={"stop": "theta", "mean_change_tol": 1e-5}`.',
+    ),
+    Note(
+        _SGS,
+        "erratum",
+        ("svb-progressive",),
+        "The rule that ends a minibatch, a change of the normalised topics of less than 0.001 per topic and word, "
+        "is true at once where a vocabulary has more than 2000 words: their change cannot be larger. Here a "
+        "minibatch ends when an inner iteration moves less than 0.1 % of its tokens.",
+    ),
+    Note(
+        _THESIS,
+        "erratum",
+        _AUTHORS_VB,
+        "Equations 2.8 and C.3 add the chance of an author as 1/|A_d|, where the bound has its logarithm, -log "
+        "|A_d| for each token. It does not depend on the parameters: bounds and perplexities change, fits do not.",
+    ),
+    Note(
+        _THESIS,
+        "erratum",
+        _AUTHORS_VB,
+        "Equation 2.17 has 1/|A_d| once per document; it belongs into the product over tokens.",
+    ),
+    Note(
+        _THESIS,
+        "erratum",
+        _AUTHORS_VB,
+        "Section 2.4.4 has the gradient of alpha with + N psi(alpha_k), which must be - N psi(alpha_k); with the "
+        "sign as printed, the first step of Newton's method leaves the positive numbers.",
+    ),
+    Note(
+        _THESIS,
+        "erratum",
+        ("author-vb", "author-mean-field"),
+        "The stopping rule (L - L') / L' < tau divides by a bound L' that is negative, and is true at once. Here "
+        "the gain is divided by |L'|.",
+    ),
+    Note(
+        _THESIS,
+        "choice",
+        ("online-author-vb", "online-author-vb-local", "online-author-mean-field"),
+        "Each author takes steps by the number of its own updates. In the thesis, all take that of the run: "
+        '`options={"own_steps": False}`. An author of few documents then hardly leaves its random start.',
+    ),
+    Note(
+        _THESIS,
+        "settings",
+        ("author-cvb",),
+        "Its priors are larger, 0.5 and 0.1: its second-order terms divide by squares of expected counts, prior "
+        "included, and are wrong where these are small. To compare, give all methods the same priors.",
+    ),
+    Note(
+        _ILR,
+        "erratum",
+        ("dual-cgs", "dual-ilr", "dual-mf", "dual-online"),
+        "Section 6.2.2 swaps the two phi: it predicts columns with the topics of rows, and rows with those of "
+        "columns. Here p(row, column) is sum_kl phi_row,k theta_kl phi_column,l.",
+    ),
+    Note(
+        _ILR,
+        "erratum",
+        ("dual-ilr",),
+        "Equation 5.12 sums the whole matrix of a record's responsibilities where it needs their marginals over row "
+        "topics and over column topics.",
+    ),
+    Note(
+        _ILR,
+        "choice",
+        ("ilr", "cvb0"),
+        "For documents, infinite latent state replication is zero-order collapsed variational inference (CVB0) with "
+        "another derivation; the paper does not say so. `cvb0` is the same algorithm with other priors.",
+    ),
+    Note(
+        _ILR,
+        "settings",
+        ("cgs",),
+        "As ilr:CGS, it keeps the priors of Gao, Chen and Zhu, 0.1 and 0.03. The paper compares at equal priors: "
+        "give `doc_topic_prior=0.5, topic_word_prior=0.5`, those of `ilr`.",
+    ),
+    Note(
+        _OEM,
+        "settings",
+        ("splda", "online-vb", "online-cgs", "svb", "lds"),
+        "Those with which online EM is compared keep minibatches, steps and priors of papers of their own. For the "
+        "paper's, give `batch_size=100` and, where there are steps, `learning_decay=0.5`; `splda` has minibatches "
+        "of one document.",
+    ),
+    Note(
+        "Broderick et al. 2013",
+        "settings",
+        ("streaming-vb",),
+        "It keeps the priors and minibatches with which Than and Doan compare it. For those of the paper's code, "
+        "give `topic_word_prior=0.01, batch_size=32_768`, as `svb` has them.",
+    ),
+)

@@ -218,9 +218,12 @@ def _unknown(method: Method, name: object) -> SettingError:
     (needed,) = [row["read"] for row in rows if row["option"] == name] or [""]
     if needed:
         return SettingError(f"option {name}: method {method.name!r} learns no such prior; give {needed}, too")
+    if name in _STEP_SIZE:
+        return SettingError(
+            f"{name} was given, but method {method.name!r} has no step size; leave it out, or choose an online method"
+        )
     names = dict.fromkeys(row["option"].rpartition(".")[2] for row in rows if "learn_" not in row["read"])
-    why = ", since it has no step size: choose an online method" if name in _STEP_SIZE else ""
     return SettingError(
-        f"method {method.name!r} has no option {name!r}{why}; its options are: {', '.join(names) or 'none'}"
+        f"method {method.name!r} has no option {name!r}; its options are: {', '.join(names) or 'none'}"
         + did_you_mean(name, names)
     )

@@ -147,6 +147,10 @@ def _one_pass(options: Mapping[str, Any]) -> float:
     return 1.0
 
 
+def _none(options: Mapping[str, Any]) -> int:
+    return 0
+
+
 KernelRun = Callable[["Docs", View, Hyper, int, "Mapping[str, np.ndarray] | None"], KernelResult]
 
 
@@ -168,6 +172,8 @@ class Kernel:
     options : {name: default}
     cost : function of the options: about how often a call passes over the topics of an entry (a distinct word of a
         document)
+    burn_in : function of the options: how many of the first inner iterations of a round have no statistics yet; the
+        params stay as they are
     scratch : function of (`CallSize`, options): memory that a call allocates for itself; to estimate a run's memory
     components : name of the component count that the columns of `doc_topics` have; None for the model's first
     interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given
@@ -190,6 +196,7 @@ class Kernel:
     statistics: Mapping[str, str]
     options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[Mapping[str, Any]], float] = _one_pass
+    burn_in: Callable[[Mapping[str, Any]], int] = _none
     scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = no_scratch
     components: str | None = None
     interacts: bool = False

@@ -60,8 +60,9 @@ WHOLE = {
 METHODS = {
     **{
         name: replace(get(name), inner=min(get(name).inner, 3))
-        for name in ("vb", "online-vb", "online-cvb0", "scvb0", "g-oem++", "splda", *ONLINE_EM)
+        for name in ("vb", "online-vb", "online-cvb0", "scvb0", "splda", *ONLINE_EM)
     },
+    "g-oem++": replace(get("g-oem++"), inner=3, options={**get("g-oem++").options, "burn_in": 1}),
     "g-oem": G_OEM,
     "cgs": SAMPLED,
     **{name: replace(get(name), batch_size=None, slice_size=200, max_iter=30) for name in ("ilr", "cvb")},

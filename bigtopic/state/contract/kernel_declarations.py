@@ -37,6 +37,7 @@ _OF_KERNEL = {
     "changes": (tuple, "a tuple of names of arrays"),
     "options": (Mapping, "{name: default}"),
     "cost": (Callable, "a function of the options"),
+    "burn_in": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),
     "derives": ((Callable, NoneType), "a function of the documents, or None"),
     "loop": ((SliceLoop, NoneType), "a SliceLoop, or None"),
@@ -50,6 +51,7 @@ _OF_KERNEL = {
 _ARGUMENTS = {
     "run": ("docs", "view", "hyper", "seed", "state"),
     "cost": ("options",),
+    "burn_in": ("options",),
     "scratch": ("size", "options"),
 }
 

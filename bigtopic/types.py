@@ -176,7 +176,10 @@ class Kernel:
         params stay as they are
     scratch : function of (`CallSize`, options): memory that a call allocates for itself; to estimate a run's memory
     components : name of the component count that the columns of `doc_topics` have; None for the model's first
-    interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given
+    interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given, unless
+        slices are whole minibatches
+    whole_minibatches : a call gets all documents of a minibatch: topics begin anew in each call, so those of two calls
+        are not the same and cannot be added. `slice_size` is then not a setting
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
         iteration of a round ("round"), and for documents that the model has not seen ("run")
@@ -200,6 +203,7 @@ class Kernel:
     scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = no_scratch
     components: str | None = None
     interacts: bool = False
+    whole_minibatches: bool = False
     state: str = "none"
     remembers: Mapping[str, StateSpec] = field(default_factory=dict)
     bound: bool = False

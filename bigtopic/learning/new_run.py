@@ -48,7 +48,8 @@ def make_run(
 
     Parameters
     ----------
-    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default
+    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default. The
+        latter has no effect where a kernel needs whole minibatches
     order : "shuffled" or "stored"
     total_docs : the declared size of a stream; None for the corpus'
     max_iter : passes that the run will have, with the one that the model is in; None if unknown, and then the
@@ -94,6 +95,7 @@ def make_run(
         replicas=n_replicas,
         replica_updates=n_updates,
         undivided_rounds=undivided_rounds(*size, n_replicas, n_updates),
+        whole_minibatches=kernel.whole_minibatches,
         begin=model.cursor,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)

@@ -84,7 +84,6 @@ METHODS = (
         _SVB,
         name="svb-progressive",
         kernel="svb_progressive",
-        slice_size=_MINIBATCH,
         summary="svb that begins each minibatch progressively, document by document",
         use="to compare with sgs, whose paper starts minibatches so",
         paper="Broderick et al. 2013 (SVB); start of Gao, Chen, Zhu 2016",

@@ -147,6 +147,10 @@ def _one_pass(options: Mapping[str, Any]) -> float:
     return 1.0
 
 
+def _none(options: Mapping[str, Any]) -> int:
+    return 0
+
+
 KernelRun = Callable[["Docs", View, Hyper, int, "Mapping[str, np.ndarray] | None"], KernelResult]
 
 
@@ -169,9 +173,14 @@ class Kernel:
     meanings : {name of an option: what it sets; "in the literature T" gives it the paper's symbol}
     cost : function of the options: about how often a call passes over the topics of an entry (a distinct word of a
         document)
+    burn_in : function of the options: how many of the first inner iterations of a round have no statistics yet; the
+        params stay as they are
     scratch : function of (`CallSize`, options): memory that a call allocates for itself; to estimate a run's memory
     components : name of the component count that the columns of `doc_topics` have; None for the model's first
-    interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given
+    interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given, unless
+        slices are whole minibatches
+    whole_minibatches : a call gets all documents of a minibatch: topics begin anew in each call, so those of two calls
+        are not the same and cannot be added. `slice_size` is then not a setting
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
         iteration of a round ("round"), and for documents that the model has not seen ("run")
@@ -191,9 +200,11 @@ class Kernel:
     statistics: Mapping[str, str]
     options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[Mapping[str, Any]], float] = _one_pass
+    burn_in: Callable[[Mapping[str, Any]], int] = _none
     scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = no_scratch
     components: str | None = None
     interacts: bool = False
+    whole_minibatches: bool = False
     state: str = "none"
     remembers: Mapping[str, StateSpec] = field(default_factory=dict)
     bound: bool = False

@@ -58,7 +58,8 @@ class LDA(TopicLearning):
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
         `numpy.random.RandomState`
     order : "shuffled", or "stored" to follow the order of the store
-    slice_size : largest number of documents per kernel call; None for the method's default
+    slice_size : largest number of documents per kernel call; None for the method's default. Methods whose topics begin
+        anew in each minibatch (sgs, streaming-ilr, cdf, svb-progressive) always take a whole one
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
     evaluate_every : updates between scores; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping

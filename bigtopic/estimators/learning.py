@@ -302,7 +302,8 @@ class TopicLearning(DocumentQuestions):
                 f"{type(self).__name__} fits models with {self._models}; see 'Add a model' in the documentation"
             )
         starts.check_settings(self)
-        check_slice_size(method.load_kernel(), self._or_method("slice_size"))
+        sizes = self._or_method("slice_size"), self._or_method("batch_size")
+        check_slice_size(method.load_kernel(), *sizes)
 
 
 def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:

@@ -17,9 +17,11 @@ FLOAT = np.dtype(np.float32)  # of the params that loops read
 
 def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
     """Whether a kernel has a loop that can do rounds on these arrays: if it keeps and derives nothing of documents,
-    reads the means of one array, and returns statistics of that array's words."""
+    takes them by slices, reads the means of one array, and returns statistics of that array's words."""
     kernel = work.kernel
     if kernel.own_loop is None or kernel.derives is not None or kernel.state != "none":
+        return False
+    if kernel.whole_minibatches:
         return False
     if list(kernel.views.values()) != ["mean"] or list(kernel.statistics) != list(kernel.views):
         return False

@@ -48,7 +48,8 @@ def make_run(
 
     Parameters
     ----------
-    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default
+    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default. The
+        latter has no effect where a kernel needs whole minibatches
     order : "shuffled" or "stored"
     total_docs : the declared size of a stream; None for the corpus'
     max_iter : passes that the run will have, with the one that the model is in; None if unknown, and then the
@@ -59,15 +60,18 @@ def make_run(
     Raises
     ------
     SettingError
-        When the method delays updates, and its kernel keeps document state; or when replicas cannot share its updates.
+        When the method delays updates, and its kernel keeps document state; when all inner iterations are burn-in; or
+        when replicas cannot share its updates.
 
     Warns
     -----
     BigtopicWarning
         When replicas have nothing to do: each pass is one update, or the run ends before they begin.
     """
-    kernel = model.method.load_kernel()
+    kernel, hyper = model.method.load_kernel(), model.hyper()
+    burn_in = kernel.burn_in(hyper.options)
     _check_delay(model.method, kernel)
+    _check_burn_in(model.method, burn_in)
     if replicas is not None and replicas > 1:
         _check_replicas(model.method, replicas)
     parts = corpus.parts
@@ -91,12 +95,13 @@ def make_run(
         replicas=n_replicas,
         replica_updates=n_updates,
         undivided_rounds=undivided_rounds(*size, n_replicas, n_updates),
+        whole_minibatches=kernel.whole_minibatches,
         begin=model.cursor,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
     if replicas is not None and replicas > 1:
         _warn_of_idle_replicas(plan, replicas, n_steps)
-    work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+    work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
     settings = Settings(
         model.method.schemes,
@@ -107,6 +112,7 @@ def make_run(
         n_steps,
         model.method.prior_schemes,
         model.method.average,
+        burn_in=burn_in,
     )
     return Run(parts, plan, work, settings)
 
@@ -146,6 +152,14 @@ def _check_delay(method: Method, kernel: Kernel) -> None:
             f"method {method.name!r} has delay={method.delay}, but its kernel {kernel.name!r} keeps document state "
             f"(state={kernel.state!r}): a delayed minibatch would see params that do not hold what the documents "
             "before it remember; use dataclasses.replace(method, delay=0)"
+        )
+
+
+def _check_burn_in(method: Method, burn_in: int) -> None:
+    if not callable(method.inner) and burn_in >= method.inner:
+        raise SettingError(
+            f"method {method.name!r}: all of its {method.inner} inner iterations are burn-in ({burn_in}), so a round "
+            "would have no statistics; choose a shorter burn-in"
         )
 
 

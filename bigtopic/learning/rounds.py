@@ -49,6 +49,7 @@ class Settings:
     n_steps : total number of updates of the run; None if unknown
     average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
     largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
+    burn_in : first inner iterations of a round after which the params stay as they are
     """
 
     schemes: Mapping[str, Scheme]
@@ -60,6 +61,7 @@ class Settings:
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
     average: float = 0.0
     largest_step: float = 1.0
+    burn_in: int = 0
 
     @property
     def one_iteration(self) -> bool:
@@ -128,9 +130,10 @@ def round_stats(
             stats = replace(stats, prior=arrays[DOC_TOPIC_PRIOR].first_row())
         if not _again(settings.inner, iteration, stats.info):
             return stats
-        provisional = params.overlay(moved_arrays(settings.schemes))
-        _step(provisional, stats, cursor.step + 1, settings)
-        arrays = provisional
+        if iteration > settings.burn_in:
+            provisional = params.overlay(moved_arrays(settings.schemes))
+            _step(provisional, stats, cursor.step + 1, settings)
+            arrays = provisional
 
 
 def _again(

@@ -61,7 +61,8 @@ def train(
 
     Parameters
     ----------
-    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default
+    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default. The
+        latter has no effect where a kernel needs whole minibatches
     order : "shuffled" or "stored"
     total_docs : the declared size of a stream; None for the corpus'
     client : Dask client; None for threads

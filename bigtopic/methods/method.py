@@ -42,7 +42,8 @@ class Method:
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
-    slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact
+    slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact; None
+        where the kernel needs whole minibatches
     delay : number of latest updates that a minibatch may miss, at most: its E-step overlaps with those of as many
         minibatches before it. Above 1, few minibatches a pass allow fewer, see `plan.delays`. For minibatches too short
         to be shared among threads

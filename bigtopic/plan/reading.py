@@ -9,6 +9,7 @@ from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from bigtopic.corpus.blocks import concatenate
 from bigtopic.plan.slices import SliceRef
 from bigtopic.types import Block
 
@@ -36,8 +37,11 @@ class BlockReader:
 
     def block(self, ref: SliceRef) -> Block:
         """The documents of a slice."""
-        block = self.read_block(ref)
-        return block[ref.start - ref.read_block_start : ref.stop - ref.read_block_start]
+        blocks = [
+            self.read_block(piece)[piece.start - piece.read_block_start : piece.stop - piece.read_block_start]
+            for piece in ref.pieces
+        ]
+        return concatenate(blocks)
 
     def read_block(self, ref: SliceRef) -> Block:
         """The documents of the read block of a slice."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -54,13 +54,27 @@ _scratch = threading.local()
 
 @dataclass(frozen=True)
 class SliceRef:
-    """Documents start:stop of a part, and the read block they are read with."""
+    """Documents start:stop of a part, and the read block they are read with.
+
+    rest : the documents of the next parts, where a slice does not end with the part
+    """
 
     part: int
     start: int
     stop: int
     read_block_start: int
     read_block_stop: int
+    rest: tuple[SliceRef, ...] = ()
+
+    @property
+    def pieces(self) -> tuple[SliceRef, ...]:
+        """The documents of a slice by part."""
+        return (self, *self.rest)
+
+    @property
+    def n_docs(self) -> int:
+        """Documents of the slice, those of the rest included."""
+        return sum(piece.stop - piece.start for piece in self.pieces)
 
     @property
     def read_block(self) -> tuple[int, int, int]:
@@ -95,6 +109,7 @@ class Plan:
     replicas : copies of the params that learn side by side
     replica_updates : rounds of each in an exchange, at most; an exchange is a segment, see `exchanges`
     undivided_rounds : rounds of a run before replicas begin
+    whole_minibatches : each minibatch is one slice, whatever `slice_size` is and wherever parts end
     begin : where the run begins; earlier passes may have had other numbers of rounds
 
     Attributes
@@ -118,6 +133,7 @@ class Plan:
         replicas: int = 1,
         replica_updates: int = REPLICA_UPDATES,
         undivided_rounds: int = FIRST,
+        whole_minibatches: bool = False,
         begin: Cursor = START,
     ) -> None:
         self.settings: dict[str, Any] = {
@@ -135,6 +151,8 @@ class Plan:
                 "replica_updates": replica_updates,
                 "undivided_rounds": undivided_rounds,
             }
+        if whole_minibatches:
+            self.settings["whole_minibatches"] = True
         self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
         self.n_docs = int(self.offsets[-1])
         self.entries_per_doc = entries_per_doc
@@ -145,18 +163,21 @@ class Plan:
         shared = self.batch_size >= SHARED_DOCS or self.batch_size * entries_per_doc >= SHARED_ENTRIES
         if shared and slice_size and (batch_size is None or slice_size < batch_size):
             self.slice_size = min(slice_size, self._half)
+        if whole_minibatches:
+            self.slice_size = self._half = self.batch_size
+        self.whole_minibatches = whole_minibatches
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.n_rounds = -(-self.n_docs // self.batch_size)
         self.long_rounds = -(-self.batch_size // self.slice_size) >= LONG_ROUND
         self._ends: list[int] = self.offsets[1:].tolist()
-        self.shuffled = shuffled
-        self.seed = seed
+        self.shuffled, self.seed = shuffled, seed
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
         self.replica_updates = replica_updates
         self.undivided_rounds = undivided_rounds
         self._begin = begin
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, some of its slices.
-        self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
+        least = self.batch_size if whole_minibatches else 1
+        self.read_block_docs = max(least, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
 
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
@@ -166,8 +187,7 @@ class Plan:
             if number in done:
                 continue
             size = self._half if self.delay and is_halved(number, before, self.delay) else self.slice_size
-            first, last = self._start(minibatch), self._start(minibatch + 1)
-            yield Round(number, tuple(self._slices(minibatch, first, last, size)), last - first)
+            yield self._round(number, minibatch, size)
 
     def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
         """The same rounds, in segments."""
@@ -230,14 +250,11 @@ class Plan:
         return segment_of(number, before, self.n_rounds, self.delay)
 
     def cut_minibatches(self) -> list[list[int]]:
-        """Documents in each slice of the minibatches in which a part ends, which cuts them into more slices."""
+        """Documents in each slice of the minibatches in which a part ends, which cuts them unless they are whole."""
         starts = [self._start(minibatch) for minibatch in range(self.n_rounds + 1)]
         ends = np.setdiff1d(self.offsets, starts)
         return [
-            [
-                ref.stop - ref.start
-                for ref in self._slices(minibatch, starts[minibatch], starts[minibatch + 1], self.slice_size)
-            ]
+            [ref.n_docs for ref in self._round(0, minibatch, self.slice_size).slices]
             for minibatch in np.unique(np.searchsorted(starts, ends) - 1).tolist()
         ]
 
@@ -249,6 +266,13 @@ class Plan:
         if not self.shuffled or self.n_rounds < 2:
             return np.arange(self.n_rounds)
         return _shuffled(self.n_rounds, self.batches_per_read_block, self.seed, pass_number)
+
+    def _round(self, number: int, minibatch: int, slice_size: int) -> Round:
+        first, last = self._start(minibatch), self._start(minibatch + 1)
+        slices = tuple(self._slices(minibatch, first, last, slice_size))
+        if self.whole_minibatches:
+            slices = (replace(slices[0], rest=slices[1:]),)
+        return Round(number, slices, last - first)
 
     def _slices(self, minibatch: int, first: int, last: int, slice_size: int) -> Iterator[SliceRef]:
         several = self.slice_size * READ_BLOCK_SLICES

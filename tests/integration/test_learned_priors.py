@@ -60,12 +60,13 @@ WHOLE = {
 METHODS = {
     **{
         name: replace(get(name), inner=min(get(name).inner, 3))
-        for name in ("vb", "online-vb", "online-cvb0", "scvb0", "g-oem++", "splda", *ONLINE_EM)
+        for name in ("vb", "online-vb", "online-cvb0", "scvb0", "splda", *ONLINE_EM)
     },
+    "g-oem++": replace(get("g-oem++"), inner=3, options={**get("g-oem++").options, "burn_in": 1}),
     "g-oem": G_OEM,
     "cgs": SAMPLED,
     **{name: replace(get(name), batch_size=None, slice_size=200, max_iter=30) for name in ("ilr", "cvb")},
-    **{name: replace(get(name), batch_size=100, slice_size=50) for name in STREAMING},
+    **{name: replace(get(name), batch_size=100) for name in STREAMING},
 }
 INTERACTING = {"cgs", "ilr", "cvb", *STREAMING}
 OF_DOCUMENTS = METHODS.keys() - {"vb", "online-vb", "splda", "cgs"}  # they learn only the prior of documents
@@ -325,7 +326,8 @@ def test_a_method_that_cannot_names_those_that_can(prior, corpus):
         kernel = kernels.load(name)
         if getattr(kernel, can) or not kernel.views.keys() <= get("streaming-ope").model.arrays.keys():
             continue
-        method = replace(get("streaming-ope"), name="own", kernel=name, options={}, slice_size=10)
+        sizes = {"batch_size": 10, "slice_size": 10}
+        method = replace(get("streaming-ope"), name="own", kernel=name, options={}, **sizes)
         with pytest.raises(
             SettingError, match=rf"learn_{prior}: method 'own'.*'{name}'.*\bvb, online-vb.*cgs"
         ):

@@ -150,7 +150,7 @@ def test_the_estimate_of_memory_has_the_labels():
 def test_a_document_whose_labels_do_not_fit_into_memory_is_refused():
     x = np.random.default_rng(0).poisson(0.3, (100, 30)).astype(float)
     x[3, 4] = 1e12
-    method = Method("own", "sgs", {"topic_words": Add()}, inference="cvb0", batch_size=64, slice_size=32)
+    method = Method("own", "sgs", {"topic_words": Add()}, inference="cvb0", batch_size=32)
     model = LDA(3, method=method, max_iter=1, client=False, n_threads=1)
     with pytest.raises(SettingError, match="GB, but the machine has"):
         model.fit(x)

@@ -347,6 +347,13 @@ def test_minibatches_that_lie_in_two_parts():
     check(method="cgs", n_components=200, n_threads=2, corpus=corpus, **settings)
 
 
+@pytest.mark.parametrize("method", ["sgs", "svb-progressive"])
+def test_whole_minibatches_that_lie_in_two_parts(method):
+    corpus = {"n_words": 60_000, "n_docs": 24_000, "length": 60}
+    settings = {"batch_size": 7000, "n_parts": 5}
+    check(method=method, n_components=50, n_threads=1, corpus=corpus, **settings)
+
+
 def test_many_short_documents_on_disk():
     """Where each begins is in memory."""
     corpus = {"n_words": 1000, "n_docs": 300_000, "length": 2}

@@ -97,6 +97,32 @@ def test_parts_end_in_the_minibatches_that_are_cut(parts, entries):
         assert plan.cut_minibatches() == [[ref.stop - ref.start for ref in slices] for slices in rounds]
 
 
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+@pytest.mark.parametrize("batch_size", BATCHES)
+@pytest.mark.parametrize("slice_size", SLICES)
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("entries", [40.0, 3000.0])
+def test_whole_minibatches_are_one_slice_wherever_parts_end(parts, batch_size, slice_size, delay, entries):
+    sizes = {"entries_per_doc": entries, "batch_size": batch_size, "seed": 3, "delay": delay}
+    plan = Plan(parts, slice_size=slice_size, whole_minibatches=True, **sizes)
+    assert Plan(**plan.settings).settings == plan.settings
+    usual = {rnd.number: rnd for rnd in Plan(parts, slice_size=None, **sizes).rounds(0)}
+    for rnd in plan.rounds(0):
+        (ref,) = rnd.slices
+        assert ref.n_docs == rnd.n_docs == usual[rnd.number].n_docs <= plan.slice_size == plan.batch_size
+        assert len({piece.part for piece in ref.pieces}) == len(ref.pieces)
+        pieces = [
+            plan.offsets[one.part] + np.arange(one.start, one.stop)
+            for refs in (ref.pieces, usual[rnd.number].slices)
+            for one in refs
+        ]
+        of_plan, expected = np.split(np.concatenate(pieces), 2)
+        np.testing.assert_array_equal(of_plan, expected)
+        for one in ref.pieces:
+            assert 0 <= one.read_block_start <= one.start < one.stop <= one.read_block_stop <= parts[one.part]
+    assert all(len(slices) == 1 for slices in plan.cut_minibatches())
+
+
 def test_passes_differ_and_a_resumed_pass_is_the_rest_of_it():
     plan = Plan([1000], 50.0, 10, None, seed=1)
     first, second = positions(plan, 0), positions(plan, 1)

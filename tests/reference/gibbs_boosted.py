@@ -40,7 +40,7 @@ def boosted(documents, old, prior, rate, n_sweeps, burn_in, seed):
                 labels[d][i] = _draw(conditional(i), _uniform(seed, row, sweep * len(own) + i))
             for i in range(len(own) if kept > 0 else 0):
                 summed[own[i]] += conditional(i) / conditional(i).sum()
-        mean = summed / (max(kept, 1) * len(documents))
-        new = (1 - rate) * old + rate * mean
-        beta = new / new.sum(axis=0)
+        if kept > 0:
+            new = (1 - rate) * old + rate * summed / (kept * len(documents))
+            beta = new / new.sum(axis=0)
     return new

@@ -11,6 +11,7 @@ from typing import Any
 
 from reference import replicas
 
+from bigtopic.corpus.blocks import concatenate
 from bigtopic.learning.estep import evaluate, gather
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
@@ -33,7 +34,8 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
         return total([infer(ref, arrays, iteration) for ref in rnd.slices])
 
     def infer(ref: SliceRef, arrays: Mapping[str, Any], iteration: Iteration) -> Stats:
-        gathered = gather(run.parts[ref.part].read(ref.start, ref.stop), arrays, run.work)
+        documents = concatenate([run.parts[one.part].read(one.start, one.stop) for one in ref.pieces])
+        gathered = gather(documents, arrays, run.work)
         return evaluate(ref, gathered, run.work, iteration, remembered)
 
     remembered = Remembered(run.work.kernel.state)

@@ -167,6 +167,12 @@ KERNELS = {
     "scratch": ({"scratch": None}, "kernel 'mine': scratch=None"),
     "components": ({"components": 2}, "kernel 'mine': components=2"),
     "interacts": ({"interacts": "no"}, "kernel 'mine': interacts='no'"),
+    "whole minibatches": ({"whole_minibatches": 1}, "kernel 'mine': whole_minibatches=1"),
+    "whole minibatches that are remembered": (
+        {"whole_minibatches": True, "state": "run", "remembers": {"z": StateSpec("entry", "int8")}},
+        "kernel 'mine': whole_minibatches=True and state='run'",
+    ),
+    "burn-in": ({"burn_in": 3}, "kernel 'mine': burn_in=3"),
     "state": ({"state": None}, "kernel 'mine': state=None"),
     "remembers": ({"remembers": None}, "kernel 'mine': remembers=None"),
     "bound": ({"bound": 1}, "kernel 'mine': bound=1"),

@@ -9,7 +9,7 @@ Documents begin as those of the kernel `ilr` do, and are swept until a sweep mov
 token: the mean over tokens of sum_k |a_k - r_k|. Statistics: n; the responsibilities are forgotten. With the scheme
 `DecayAdd`, G is the decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are the kernel `ilr`.
 
-A call is a minibatch, as for `sgs`.
+A call is a whole minibatch, as for `sgs`.
 
 How it is computed: the sweeps of a call share one table n and one of responsibilities, and change them in place. Both G
 and n are float64, whatever the view is: taken out of counts that hundreds of sweeps have added up, the share of a token
@@ -107,6 +107,7 @@ KERNEL = Kernel(
     cost=_cost,
     scratch=_scratch,
     interacts=True,
+    whole_minibatches=True,
     dtype="float64",
     paper="Asuncion et al. 2009; Gao, Chen, Zhu 2016",
 )

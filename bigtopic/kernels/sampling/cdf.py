@@ -6,10 +6,10 @@ The counts N_kv of a topic, prior included, are those of all documents before th
     z_i ~ p_k,  p_k prop. to  (alpha_k + n_k) Phi_kw              for each token i, of word w, of this document
     N_kv += the labels of the document's tokens
 
-n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. The documents of a call follow
-each other in storage order, and `slice_size` should be the `batch_size`: those of other slices of the same minibatch
-are not among N. Statistics: the labels of each word. The document-topic prior is learned from the labels after
-`_SWEEPS` more sweeps: those of the first do not know each other, and a prior learned from them is a fifth too large.
+n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. A call is a whole minibatch; its
+documents follow each other in storage order. Statistics: the labels of each word. The document-topic prior is learned
+from the labels after `_SWEEPS` more sweeps: those of the first do not know each other, and a prior learned from them is
+a fifth too large.
 
 Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
 of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
@@ -299,6 +299,7 @@ KERNEL = Kernel(
     cost=_cost,
     scratch=_scratch,
     interacts=True,
+    whole_minibatches=True,
     dtype="float64",
     paper="Guhaniyogi et al. 2014; Gao, Chen, Zhu 2016",
 )

@@ -6,9 +6,9 @@ sweeps thus refreshes the topics between sweeps from what the sweeps so far say 
 fixed. Without that, the last inner iteration has the numbers of `gibbs`.
 
 Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from
-`burn_in` + 1 to t; nothing up to inner iteration `burn_in`, where a scheme that interpolates then keeps the topics as
-they are. Document topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration
-`burn_in`. The statistic of the prior is E[log theta] given the labels, likewise their mean, or that of the last sweep.
+`burn_in` + 1 to t; nothing up to inner iteration `burn_in`, and the params stay as they are until then. Document
+topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration `burn_in`. The
+statistic of the prior is E[log theta] given the labels, likewise their mean, or that of the last sweep.
 
 Outside learning there is one inner iteration: name `gibbs` for the inference of a method.
 
@@ -255,7 +255,7 @@ def _checked(hyper: Hyper) -> int:
         raise SettingError(
             f"n_components={hyper.n_components}: kernel 'gibbs_boosted' has at most {_MOST_TOPICS}"
         )
-    return whole_number(hyper.options, "burn_in", 0)
+    return _burn_in(hyper.options)
 
 
 def _state(
@@ -276,8 +276,12 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     return Scratch([*pooled, size.n_tokens * 2, *sums])
 
 
+def _burn_in(options: Mapping[str, Any]) -> int:
+    return whole_number(options, "burn_in", 0)
+
+
 def _cost(options: Mapping[str, Any]) -> float:
-    return 3.0 if whole_number(options, "burn_in", 0) == 0 else 1.0
+    return 3.0 if _burn_in(options) == 0 else 1.0
 
 
 KERNEL = Kernel(
@@ -289,6 +293,7 @@ KERNEL = Kernel(
     options={"burn_in": 0, "start": "words"},
     meanings={name: gibbs.KERNEL.meanings[name] for name in ("burn_in", "start")},
     cost=_cost,
+    burn_in=_burn_in,
     scratch=_scratch,
     state="round",
     remembers={

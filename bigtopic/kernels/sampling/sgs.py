@@ -13,8 +13,8 @@ the same formula, and add it, until the likelihood of the minibatch under the me
 has not improved for `patience` sweeps. Statistics: n; the labels are forgotten. With the scheme `DecayAdd`, G is the
 decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are collapsed Gibbs sampling.
 
-A call is a minibatch: its documents see each other's newest labels. Those of other slices of the same minibatch they do
-not see (AD-LDA), so `slice_size` should be the `batch_size`.
+A call is a whole minibatch: its documents see each other's newest labels, which begin anew. The topics that two calls
+found would not be the same ones.
 
 How it is computed: a sweep is one of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
 weights of a word are read once per sweep; algorithm 2 visits them by document, which is as valid an order. The
@@ -241,6 +241,7 @@ KERNEL = Kernel(
     cost=_cost,
     scratch=_scratch,
     interacts=True,
+    whole_minibatches=True,
     dtype="float64",
     paper="Gao, Chen, Zhu 2016",
 )

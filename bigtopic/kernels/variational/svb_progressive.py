@@ -6,7 +6,7 @@ In the first inner iteration of a round, document d is inferred as by the kernel
 
 of the params, P, and of the documents before it. Later inner iterations are those of the kernel `svb`.
 
-A call is a minibatch, as for `sgs`: with several slices, each begins anew.
+A call is a whole minibatch, as for `sgs`.
 
 Cost: that of `svb`, and topics x exp psi per distinct word in every inner iteration.
 
@@ -134,6 +134,7 @@ KERNEL = replace(
     run=run,
     views={"topic_words": "counts"},
     interacts=True,
+    whole_minibatches=True,
     dtype="float64",
     scratch=_scratch,
     paper="Broderick et al. 2013; Gao, Chen, Zhu 2016",

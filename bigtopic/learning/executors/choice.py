@@ -81,17 +81,20 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         why = (
             "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
         )
+        enough = int(run.plan.batch_size * n / max(seconds, 1e-9))
+        advice = f"a larger batch_size (about {enough:,} documents keep all busy) or a batch method"
+        if run.plan.whole_minibatches:
+            advice = "a method that divides them"
         warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
-            f"over {n} {what}, so they keep {busy} of them busy; choose a larger batch_size (about "
-            f"{int(run.plan.batch_size * n / max(seconds, 1e-9)):,} documents keep all busy){_or_replicas(run, n)}"
+            f"over {n} {what}, so they keep {busy} of them busy; choose {advice}{_or_replicas(run, n)}"
         )
 
 
 def _or_replicas(run: Run, n: int) -> str:
-    """Further advice: a batch method, and replicas where the run can have them."""
+    """Further advice: replicas, where the run can have them."""
     settings = run.settings
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
     if run.plan.n_rounds == 1 or settings.prior_schemes or not adds_up:
-        return " or a batch method"
-    return f", a batch method, or replicas={n} if the corpus has hundreds of minibatches for each"
+        return ""
+    return f", or replicas={n} if the corpus has hundreds of minibatches for each"

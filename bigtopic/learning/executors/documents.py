@@ -38,7 +38,8 @@ class Documents:
     def prefetch(self, ref: SliceRef) -> None:
         """Read the documents of a slice soon."""
         if ref not in self._kept:
-            self._reader.prefetch(ref.read_block)
+            for piece in ref.pieces:
+                self._reader.prefetch(piece.read_block)
 
     def gather(self, ref: SliceRef, arrays: Arrays) -> Gathered:
         """What a kernel needs of a slice, see `estep.gather`."""

@@ -55,8 +55,10 @@ def _read_alone(slices: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
     alone: list[SliceRef] = []
     for _, together in groupby(slices, lambda ref: ref.read_block):
         own = list(together)
-        bounds = {"read_block_start": own[0].start, "read_block_stop": own[-1].stop}
-        alone.extend(replace(ref, **bounds) for ref in own)
+        start, stop = own[0].start, own[-1].stop
+        for ref in own:
+            rest = _read_alone(ref.rest)
+            alone.append(replace(ref, read_block_start=start, read_block_stop=stop, rest=rest))
     return tuple(alone)
 
 

@@ -144,11 +144,14 @@ class WorkerMemory:
             if need(n_threads) >= have
         }
 
+    def _or_slice_size(self) -> str:
+        return "" if self._plan.whole_minibatches else f" or slice_size (now {self._plan.slice_size})"
+
     def _refusal(self, worker: str, n_threads: int, have: int, need: int) -> str:
         other = "connect without this worker" if self._uses_all else "add a larger worker"
         return (
             f"worker {worker} has {have / 1e9:.2f} GB, and its tasks for this model need about {need / 1e9:.2f} GB; "
-            f"choose a smaller batch_size (now {self._plan.batch_size}) or slice_size (now {self._plan.slice_size}), "
+            f"choose a smaller batch_size (now {self._plan.batch_size}){self._or_slice_size()}, "
             f"{self._others}fewer topics (now {self._n_components}), or workers with fewer threads (now "
             f"{n_threads}) or a larger memory_limit; or {other}"
         )

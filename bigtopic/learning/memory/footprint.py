@@ -21,6 +21,7 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
                the next one; none where the corpus is in memory
     slice    = documents x 36 + entries x 8 + distinct words x 4; with a delay, one more for each thread, gathered ahead
+    joined   = entries x 8 + documents x 16, where parts end in a slice that is a whole minibatch
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums, one for each level of
                the merge tree, and those of two groups of delayed minibatches; of a crew, in one array for each group
@@ -273,7 +274,7 @@ class Footprint:
         """Documents in each slice of one of the first rounds."""
         plan = self._run.plan
         n_docs = -(-plan.n_docs // max(1, plan.n_rounds))
-        size = -(-n_docs // 2) if plan.delay else plan.slice_size
+        size = -(-n_docs // 2) if plan.delay and not plan.whole_minibatches else plan.slice_size
         return [size] * (n_docs // size) + [n_docs % size] * (n_docs % size > 0)
 
     def _iterations(self, rounds: Rounds, slices: list[int]) -> Sum:

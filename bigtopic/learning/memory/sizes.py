@@ -126,7 +126,18 @@ class Sizes:
         scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
         state = n_docs * self._state_read, n_docs * self._state_written
         gathered.extend(scratch.derived)
-        return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch, *state)
+        passing = 24 * provisional + 8 * by_row + self._joined(n_docs)
+        return SliceSizes(gathered, passing, scratch, *state)
+
+    def _joined(self, n_docs: int) -> float:
+        """The documents of a slice that parts end in, joined."""
+        if not self._joins:
+            return 0.0
+        return n_docs * (self._run.plan.entries_per_doc * ENTRY_BYTES + _INDEX_BYTES)
+
+    @cached_property
+    def _joins(self) -> bool:
+        return self._run.plan.whole_minibatches and bool(self._run.plan.cut_minibatches())
 
     @cached_property
     def may_crew(self) -> bool:

@@ -119,7 +119,6 @@ METHODS = (
         "streaming_ilr",
         {TOPIC_WORDS: DecayAdd(0.7)},
         batch_size=_STREAM,
-        slice_size=_STREAM,
         priors={"doc_topic_prior": 0.1, "topic_word_prior": 0.03},
         init=_NOTHING,
         inference="cvb0",

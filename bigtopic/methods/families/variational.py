@@ -86,7 +86,6 @@ METHODS = (
         name="svb-progressive",
         kernel="svb_progressive",
         batch_size=_STREAM,
-        slice_size=_STREAM,
         priors={"doc_topic_prior": 0.1, "topic_word_prior": 0.03},
         summary="svb that begins each minibatch progressively, document by document",
         use="to compare with sgs, whose paper starts minibatches so",

@@ -38,11 +38,13 @@ _OF_KERNEL = {
     "options": (Mapping, "{name: default}"),
     "meanings": (Mapping, "{name of an option: what it sets}"),
     "cost": (Callable, "a function of the options"),
+    "burn_in": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),
     "derives": ((Callable, NoneType), "a function of the documents, or None"),
     "loop": ((SliceLoop, NoneType), "a SliceLoop, or None"),
     "components": ((str, NoneType), "the name of a component count, or None"),
     "interacts": (bool, "True or False"),
+    "whole_minibatches": (bool, "True or False"),
     "state": (str, choose(_LIVES)),
     "remembers": (Mapping, "{array name: StateSpec}"),
     "bound": (bool, "True or False"),
@@ -51,6 +53,7 @@ _OF_KERNEL = {
 _ARGUMENTS = {
     "run": ("docs", "view", "hyper", "seed", "state"),
     "cost": ("options",),
+    "burn_in": ("options",),
     "scratch": ("size", "options"),
 }
 
@@ -86,6 +89,11 @@ def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterab
     statistics_dtype(kernel, kernel.options)
     if kernel.state not in _LIVES:
         raise SettingError(f"{where}: state={kernel.state!r}; {choose(_LIVES)}")
+    if kernel.whole_minibatches and kernel.state == "run":
+        raise SettingError(
+            f"{where}: whole_minibatches=True and state='run': documents that are remembered keep topics aligned; give "
+            "whole_minibatches=False, or another state"
+        )
     if (kernel.state == "none") == bool(kernel.remembers):
         raise SettingError(
             f"{where}: state={kernel.state!r} and remembers={dict(kernel.remembers)!r}; give both, or neither"
@@ -163,8 +171,17 @@ def check_lengths(kernel: Kernel, options: Mapping[str, Any], counts: Iterable[s
                 )
 
 
-def check_slice_size(kernel: Kernel, slice_size: int | None) -> None:
-    """Check that the slice size is given if the result depends on it. Raises SettingError like `check_kernel`."""
+def check_slice_size(kernel: Kernel, slice_size: int | None, batch_size: int | None) -> None:
+    """Check that the slice size is given if the result depends on it, and that it is not less than the batch size, None
+    for the whole corpus, where the kernel needs whole minibatches. Raises SettingError like `check_kernel`."""
+    if kernel.whole_minibatches:
+        if slice_size is not None and (batch_size is None or slice_size < batch_size):
+            raise SettingError(
+                f"slice_size={slice_size}: kernel {kernel.name!r} needs a whole minibatch in each call, because the "
+                "topics of two calls begin unaligned and cannot be added; leave slice_size out, or give "
+                f"batch_size={slice_size} for smaller minibatches"
+            )
+        return
     if kernel.interacts and slice_size is None:
         raise SettingError(
             f"kernel {kernel.name!r} has interacts=True: the documents of a call influence each other, so their number "

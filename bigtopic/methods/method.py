@@ -11,6 +11,8 @@ from bigtopic.methods.formula import Formula
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
+from bigtopic.schemes.add import Add
+from bigtopic.schemes.add_to_prior import AddToPrior
 from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.schedule import is_number
 from bigtopic.types import Kernel, Scheme
@@ -178,6 +180,41 @@ class Method:
         if learning_decay not in own_decays:
             _warn_of_decay("learning_decay", learning_decay, "unless the topics should keep changing")
         return replace(self, schemes=schemes)
+
+    def begun_with(self, arrays: Collection[str]) -> Method:
+        """This method for a run that begins with given statistics of these arrays, where schemes add them up.
+
+        Where the method begins with nothing, because it counts documents alone, the first update forgets what was
+        given; where it begins with random statistics, what was given stays, in place of these.
+
+        Raises
+        ------
+        SettingError
+            When the kernel counts changes, and the scheme would keep what no document has.
+        """
+        schemes, changes = dict(self.schemes), self.load_kernel().changes
+        for name in set(arrays) & set(schemes):
+            if type(schemes[name]) in (Add, AddToPrior):
+                schemes[name] = AddToPrior() if self._begins_with_nothing(name) else Add()
+            if name in changes and not getattr(schemes[name], "forgets_start", False):
+                raise SettingError(
+                    f"init: method {self.name!r} counts documents in {name!r}, and its scheme "
+                    f"{type(schemes[name]).__name__} would keep the start as if documents had it; give a scheme that "
+                    "declares forgets_start, such as AddToPrior"
+                )
+        return self if schemes == self.schemes else replace(self, schemes=schemes)
+
+    @property
+    def begun(self) -> bool:
+        """Whether documents are counted alone, after a start that is forgotten: see `begun_with`."""
+        return any(
+            type(scheme) is AddToPrior and self._begins_with_nothing(name)
+            for name, scheme in self.schemes.items()
+        )
+
+    def _begins_with_nothing(self, name: str) -> bool:
+        start = self.init.get(name, self.model.arrays[name].start)
+        return start is None or start[1] == 0
 
     def warn_of_decays(self, given: Mapping[str, Any]) -> None:
         """Warn of decays among these options with which the topics of documents need not converge."""

@@ -5,7 +5,8 @@
 
 The initial statistics only tell the topics apart while the first minibatch is being inferred. With `inner` iterations,
 a round starts from its prior and repeats weights = prior + S until S is that of the weights: streaming variational
-Bayes (SVB). With one iteration it is `Add` that forgets what the weights began with.
+Bayes (SVB). With one iteration it is `Add` that forgets what the weights began with: topics that were given draw the
+first labels and are not counted.
 
 Reference: Broderick et al. (2013), "Streaming variational Bayes".
 """
@@ -28,7 +29,9 @@ class AddToPrior:
     """
 
     dtype: ClassVar[str] = "float64"
+    takes_changes: ClassVar[bool] = True
     adds_up: ClassVar[bool] = True
+    forgets_start: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`; the first update, the axis once."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.estimators import given
+from bigtopic.estimators.begin import given
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation.pair_source import PairSource, pairs_of

@@ -11,7 +11,8 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError
-from bigtopic.estimators import given, starts, streams
+from bigtopic.estimators import starts
+from bigtopic.estimators.begin import given, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.saved import checkpoints, run_record

@@ -11,8 +11,6 @@ from bigtopic.methods.formula import Formula
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.add_to_prior import AddToPrior
 from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.schedule import is_number
 from bigtopic.types import Kernel, Scheme
@@ -194,21 +192,23 @@ class Method:
         """
         schemes, changes = dict(self.schemes), self.load_kernel().changes
         for name in set(arrays) & set(schemes):
-            if type(schemes[name]) in (Add, AddToPrior):
-                schemes[name] = AddToPrior() if self._begins_with_nothing(name) else Add()
+            if "forgets_start" in settings(schemes[name]):
+                forgets = self._begins_with_nothing(name)
+                schemes[name] = replace(schemes[name], forgets_start=forgets)  # type: ignore[type-var,call-arg]
             if name in changes and not getattr(schemes[name], "forgets_start", False):
                 raise SettingError(
                     f"init: method {self.name!r} counts documents in {name!r}, and its scheme "
                     f"{type(schemes[name]).__name__} would keep the start as if documents had it; give a scheme that "
-                    "declares forgets_start, such as AddToPrior"
+                    "has the setting forgets_start, such as Add"
                 )
-        return self if schemes == self.schemes else replace(self, schemes=schemes)
+        return replace(self, schemes=schemes)
 
     @property
     def begun(self) -> bool:
         """Whether documents are counted alone, after a start that is forgotten: see `begun_with`."""
+        changes = self.load_kernel().changes
         return any(
-            type(scheme) is AddToPrior and self._begins_with_nothing(name)
+            getattr(scheme, "forgets_start", False) and name in changes and self._begins_with_nothing(name)
             for name, scheme in self.schemes.items()
         )
 

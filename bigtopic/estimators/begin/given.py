@@ -2,9 +2,10 @@
 
 A start changes where a run ends, not what it has counted. What becomes of it depends on the scheme:
 
-* one that forgets its start at the first update (`AddToPrior`, `DecayAdd`): the first labels are drawn from it, and
-  documents alone are counted;
-* `Add` keeps it at the weight that it has, in the literature lambda, which includes the prior;
+* one that adds up what documents have, and begins with nothing, forgets it at the first update: the first labels are
+  drawn from it, and documents alone are counted;
+* one that adds to a random start keeps it in place of that, at the weight that it has, in the literature lambda, which
+  includes the prior;
 * the others replace what they began with, or take steps away from it, and it is rescaled to the tokens of the corpus.
 """
 
@@ -20,7 +21,6 @@ from bigtopic.evaluation.pair_source import pairs_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
 from bigtopic.parallel.progress import say
-from bigtopic.schemes.add import Add
 from bigtopic.state.checkpoints.versions import load_newest
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import ModelTopics, TopicModel
@@ -59,7 +59,7 @@ def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None 
     if not len(known):
         raise VocabularyMismatch("init shares no word with this corpus")
     scheme = model.method.schemes[model.topic_words_name]
-    weights = _weights(other, source, ids[known]) if isinstance(scheme, Add) else None
+    weights = _weights(other, source, ids[known]) if _keeps(scheme) else None
     if weights is None:
         # As many tokens as the corpus has, evenly: schedules then weigh it like a pass over the whole corpus.
         _set(array, known, source.gather(ids[known]) * (n_tokens / model.n_components))
@@ -138,15 +138,18 @@ def _are_probabilities(sums: np.ndarray) -> bool:
     return bool((np.abs(sums - 1.0) < _OF_ONE).all())
 
 
+def _keeps(scheme: Any) -> bool:
+    """Whether the scheme adds to what the array begins with."""
+    return getattr(scheme, "forgets_start", None) is False
+
+
 def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
-    if getattr(scheme, "forgets_start", False):
-        return
-    if isinstance(scheme, Add):
+    if _keeps(scheme):
         say(
             f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus",
             show,
         )
-    else:
+    elif not getattr(scheme, "forgets_start", False):
         say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus", show)
 
 

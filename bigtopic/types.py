@@ -62,6 +62,7 @@ class Hyper(NamedTuple):
         outside learning. The inner iterations of a round share a seed
     doc_topics : whether the caller needs `doc_topics`
     statistics : the arrays whose statistics the caller needs; those that a kernel only offers are returned if named
+    begun : whether the run began with given topics, so that new documents begin given what is counted, not at random
     """
 
     doc_topic_prior: np.ndarray
@@ -74,6 +75,7 @@ class Hyper(NamedTuple):
     iteration: int = 1
     doc_topics: bool = True
     statistics: Collection[str] = ()
+    begun: bool = False
 
 
 class KernelResult(NamedTuple):
@@ -347,14 +349,15 @@ class Scheme(Protocol):
     A class attribute `dtype` requests an array of another dtype than the model's. A class attribute `companions`,
     {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers about rows
     (such as how often each was updated), so it is saved, shared and grown with the params. A class attribute
-    `takes_changes`, if true, says that statistics may be changes of counts; `takes_expected_logs`, that they must be
-    the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of the array is a
-    setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its array
-    and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of rows that are
-    distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array may be added,
-    and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is
-    at most `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none with "". A property
-    `unread`, {name of a setting: why}, says which settings others turn off.
+    `takes_changes`, if true, says that statistics may be changes of counts; `forgets_start`, which may be a
+    setting, that nothing of what the array begins with is left after the first update of a run; `takes_expected_logs`,
+    that statistics must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the
+    prior of the array is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets
+    the prior of its array and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the
+    prior of rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of
+    the array may be added, and those of delayed updates put off: a step is `add` with a weight and a decay for all rows
+    alike, and 1 - decay is at most `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none
+    with "". A property `unread`, {name of a setting: why}, says which settings others turn off.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError
-from bigtopic.estimators import starts, streams
+from bigtopic.estimators import starts
 from bigtopic.estimators.authors import AuthorQueries
+from bigtopic.estimators.begin import streams
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.reading import FittedArray

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bigtopic.estimators.begin import given
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation.pair_source import PairSource, pairs_of
@@ -14,6 +15,7 @@ from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.base import Model
 from bigtopic.models.dual import DUAL
+from bigtopic.state.model import TopicModel
 
 __all__ = ["DualTopicModel"]
 
@@ -40,6 +42,9 @@ class DualTopicModel(TopicLearning):
     options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
         schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of rows in the stream that `partial_fit` sees in pieces; None for those seen so far
+    init : another dual topic model, or the path of one, whose column topics, matched by name, and joint distribution
+        the rows begin with; "joint" for a random joint distribution from which the topics of the first records are
+        drawn; None pairs each topic with few of the other side. See 'Starts' in the documentation
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
         `numpy.random.RandomState`
     order, slice_size, callbacks, progress, client, n_threads : as of `LDA`
@@ -70,7 +75,7 @@ class DualTopicModel(TopicLearning):
         "row topics, column topics and their joint distribution, such as those of method 'dual-mf'"
     )
     learn_row_topic_prior = learn_column_topic_prior = learn_joint_prior = None
-    init = max_doc_update_iter = mean_change_tol = None
+    max_doc_update_iter = mean_change_tol = None
 
     def __init__(
         self,
@@ -90,6 +95,7 @@ class DualTopicModel(TopicLearning):
         average: float | None = None,
         options: Mapping[str, Any] | None = None,
         total_samples: float | None = None,
+        init: Any = None,
         random_state: int | np.random.RandomState | None = 0,
         order: str = "shuffled",
         slice_size: int | None = None,
@@ -116,6 +122,7 @@ class DualTopicModel(TopicLearning):
         self.average = average
         self.options = options
         self.total_samples = total_samples
+        self.init = init
         self.random_state = random_state
         self.order = order
         self.slice_size = slice_size
@@ -188,6 +195,13 @@ class DualTopicModel(TopicLearning):
 
     def _fits(self, model: Model) -> bool:
         return set(model.arrays) >= set(DUAL.arrays) and model.components == DUAL.components
+
+    def _begin(self, model: TopicModel, n_tokens: float) -> None:
+        if self.init is not None:
+            given.begin_pairs(model, self.init, n_tokens, self.progress)
+
+    def _given(self, model: Model) -> Sequence[str]:
+        return list(DUAL.arrays)
 
     def _pairs(self) -> PairSource:
         return pairs_of(self._fitted())

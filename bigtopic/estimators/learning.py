@@ -11,7 +11,8 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError
-from bigtopic.estimators import starts, streams
+from bigtopic.estimators import starts
+from bigtopic.estimators.begin import given, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.saved import checkpoints, run_record
@@ -117,10 +118,20 @@ class TopicLearning(DocumentQuestions):
     def _begun(self, corpus: Any, seed: int) -> TopicModel:
         """A model that is ready to learn from this corpus."""
         model = self._new_model(corpus, seed)
-        if self.init is not None:
-            starts.begin_with(model, self.init, corpus.n_tokens)
+        self._begin(model, corpus.n_tokens)
         self.n_docs_seen_, self._labels = corpus.n_docs, None
         return model
+
+    def _begin(self, model: TopicModel, n_tokens: float) -> None:
+        """Begin with what is given, if anything, for a corpus or a stream of so many tokens."""
+        if self.init is not None:
+            given.begin_with(model, self.init, n_tokens, self.progress)
+
+    def _given(self, model: Model) -> Sequence[str]:
+        """The arrays that `init` gives."""
+        return [
+            n for n, spec in model.arrays.items() if spec.rows == "word" and spec.normalised_over == "axis"
+        ]
 
     def _fit_saved(
         self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int, run: dict[str, Any]
@@ -156,8 +167,7 @@ class TopicLearning(DocumentQuestions):
             self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
             total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
             streams.scale(model, total / corpus.n_docs)
-            if self.init is not None:
-                starts.begin_with(model, self.init, corpus.n_tokens * total / corpus.n_docs)
+            self._begin(model, corpus.n_tokens * total / corpus.n_docs)
             self._model = model
         else:
             model = self._model
@@ -253,6 +263,8 @@ class TopicLearning(DocumentQuestions):
         method, _ = with_settings(get(self.method), named(self, ("learning_decay", "learning_offset"), given))
         shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
         method = learning(method, **{name: shape for name, shape in shapes.items() if shape is not None})
+        if self.init is not None:
+            method = method.begun_with(self._given(method.model))
         if self.average is not None:
             method = replace(method, average=float(self.average))
         method, options = with_settings(method, given)

@@ -1,9 +1,8 @@
-"""The start of a fit: check settings, hold out documents, start from the topics of another model."""
+"""The start of a fit: check settings and documents, hold out some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.counted import counted
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch, warn
+from bigtopic.errors import InputError, SettingError, warn
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
-from bigtopic.state.checkpoints.versions import load_newest
-from bigtopic.state.model import TopicModel
 
-__all__ = ["begin_with", "check_corpus", "check_settings", "held_out", "refuse_empty"]
+__all__ = ["check_corpus", "check_settings", "held_out", "refuse_empty"]
 
 _FREQUENT = 200  # words that are looked at
 _DOMINANT = 0.2  # share of the tokens; stop words are half of prose
@@ -174,33 +171,3 @@ def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus
     from bigtopic.estimators.inputs import as_corpus
 
     return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings or {})
-
-
-def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
-    """Start a new model from the topics of another, matched by word; words that the other lacks get only the prior.
-
-    Raises
-    ------
-    SettingError
-        When the number of topics differs.
-    VocabularyMismatch
-        When no word is shared.
-    """
-    from bigtopic.evaluation.source import topics_of
-
-    source = topics_of(load_newest(other)[0] if isinstance(other, str | PathLike) else other)
-    array = model.topic_words
-    if source.n_components != model.n_components:
-        raise SettingError(
-            f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
-        )
-    ids = model.vocabulary.mapping_to(source.vocabulary)
-    known = np.flatnonzero(ids >= 0)
-    if not len(known):
-        raise VocabularyMismatch("init shares no word with this corpus")
-    # As many tokens as the corpus has, evenly: schedules then weigh it like a pass over the whole corpus.
-    scale = n_tokens / model.n_components
-    array.raw[:] = 0
-    array.raw[known, : model.n_components] = source.gather(ids[known]) * scale
-    array.scale[:] = 1.0
-    array.fold()

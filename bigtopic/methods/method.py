@@ -148,6 +148,43 @@ class Method:
         rounds = max(1, -(-n_docs // batch_size))
         return min(self.max_iter, -(-self.enough_rounds // rounds))
 
+    def begun_with(self, arrays: Collection[str]) -> Method:
+        """This method for a run that begins with given statistics of these arrays, where schemes add them up.
+
+        Where the method begins with nothing, because it counts documents alone, the first update forgets what was
+        given; where it begins with random statistics, what was given stays, in place of these.
+
+        Raises
+        ------
+        SettingError
+            When the kernel counts changes, and the scheme would keep what no document has.
+        """
+        schemes, changes = dict(self.schemes), self.load_kernel().changes
+        for name in set(arrays) & set(schemes):
+            if "forgets_start" in settings(schemes[name]):
+                forgets = self._begins_with_nothing(name)
+                schemes[name] = replace(schemes[name], forgets_start=forgets)  # type: ignore[type-var,call-arg]
+            if name in changes and not getattr(schemes[name], "forgets_start", False):
+                raise SettingError(
+                    f"init: method {self.name!r} counts documents in {name!r}, and its scheme "
+                    f"{type(schemes[name]).__name__} would keep the start as if documents had it; give a scheme that "
+                    "has the setting forgets_start, such as Add"
+                )
+        return replace(self, schemes=schemes)
+
+    @property
+    def begun(self) -> bool:
+        """Whether documents are counted alone, after a start that is forgotten: see `begun_with`."""
+        changes = self.load_kernel().changes
+        return any(
+            getattr(scheme, "forgets_start", False) and name in changes and self._begins_with_nothing(name)
+            for name, scheme in self.schemes.items()
+        )
+
+    def _begins_with_nothing(self, name: str) -> bool:
+        start = self.init.get(name, self.model.arrays[name].start)
+        return start is None or start[1] == 0
+
 
 def _loaded(kernel: str | Kernel) -> Kernel:
     if isinstance(kernel, Kernel):

@@ -12,9 +12,15 @@ from typing import Any
 from bigtopic.parallel import compiling
 from bigtopic.printable import printable
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "say"]
 
 DELAY = 2.0  # seconds
+
+
+def say(text: str, show: bool | None = None) -> None:
+    """Write a line to standard error, where there is one, unless `show` is False."""
+    if show is not False and sys.stderr is not None:
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 class Progress:
@@ -54,8 +60,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Write a line to standard error, also where there is no bar, unless `show` is False."""
-        if not self._silent:
-            print(printable(text), file=sys.stderr, flush=True)
+        say(text, not self._silent)
 
     def _compile(self) -> None:
         self._bar.set_description(f"{self._description} (compiling, once)", refresh=False)

@@ -2,6 +2,9 @@
 
     weights <- weights + S
 
+With `forgets_start`, the first update forgets what the statistics began with: topics that were given draw the first
+labels, and are not counted.
+
 Reference: Broderick et al. (2013), "Streaming variational Bayes", its sufficient statistics update; Than and
 Doan (2017), equation 27 (the prior enters once).
 """
@@ -21,15 +24,22 @@ class Add:
     """Every token counts once, early or late.
 
     The sums only grow, and single-precision ones would stop growing at 2**24: hence the double-precision array.
+
+    Parameters
+    ----------
+    forgets_start : whether nothing of what the statistics begin with is left after the first update; `init` sets it
+        where a method begins with nothing
     """
 
     dtype: ClassVar[str] = "float64"
     takes_changes: ClassVar[bool] = True
     adds_up: ClassVar[bool] = True
 
+    forgets_start: bool = False
+
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs the rows of `stats`."""
-        array.add(stats)
+        """Costs the rows of `stats`; the axis once, where the first update forgets."""
+        array.add(stats, decay=0.0 if self.forgets_start and info.step == 1 else 1.0)
 
 
 SCHEME = Add

@@ -13,26 +13,22 @@ Reference: Broderick et al. (2013), "Streaming variational Bayes".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from bigtopic.types import AxisStats, MutableArray, RoundInfo
+from bigtopic.schemes.add import Add
 
 __all__ = ["SCHEME", "AddToPrior"]
 
 
 @dataclass(frozen=True)
-class AddToPrior:
+class AddToPrior(Add):
     """Every token counts once, and nothing else does.
 
-    In double precision like `Add`, because the sums only grow.
+    Parameters
+    ----------
+    forgets_start : see `Add`; `init` unsets it, so that the weights that are given are the first prior
     """
 
-    dtype: ClassVar[str] = "float64"
-    adds_up: ClassVar[bool] = True
-
-    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs the rows of `stats`; the first update, the axis once."""
-        array.add(stats, decay=0.0 if info.step == 1 else 1.0)
+    forgets_start: bool = True
 
 
 SCHEME = AddToPrior

@@ -2,7 +2,8 @@
 
     statistics <- decay (statistics + S)
 
-The prior stays outside, and does not decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is
+The first update forgets what the statistics began with: a start is not the past. The prior stays outside, and does not
+decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is
 sum_j decay^(t - j + 1) C_j; it tends to that of decay / (1 - decay) minibatches.
 
 What is forgotten may fall from update to update, so that the topics come to rest:
@@ -47,6 +48,7 @@ class DecayAdd:
     """
 
     dtype: ClassVar[str] = "float64"
+    forgets_start: ClassVar[bool] = True
 
     decay: float = 0.9
     forgetting_decay: float | None = None
@@ -74,7 +76,7 @@ class DecayAdd:
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without tokens is an update, too: older ones decay."""
         decay = self._decay(info)
-        array.add(stats, weight=decay, decay=decay)
+        array.add(stats, weight=decay, decay=0.0 if info.step == 1 else decay)
 
 
 SCHEME = DecayAdd

@@ -112,6 +112,7 @@ class TopicModel:
             components=self.components,
             doc_topics=False,
             statistics=tuple(self.method.load_kernel().statistics),
+            begun=self.method.begun,
         )
 
     def inference_hyper(self) -> Hyper:
@@ -178,6 +179,11 @@ class ModelTopics:
     def weights(self) -> np.ndarray:
         """Weight of each topic, prior included, in tokens for most methods: float64 (n_components,)."""
         return self._topic_words.weight_totals() if self._mixing is None else self._mixing.sum(axis=1)
+
+    def weights_of(self, ids: np.ndarray) -> np.ndarray | None:
+        """The weights of these words, prior included, (n_ids, n_components); None of mixtures."""
+        words = self._topic_words
+        return words.gather(ids)[:, : words.n_components] if self._mixing is None else None
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""

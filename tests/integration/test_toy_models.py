@@ -16,7 +16,7 @@ from scipy import sparse
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.estimators import streams
+from bigtopic.estimators.begin import streams
 from bigtopic.estimators.lda import LDA
 from bigtopic.inference.infer import infer
 from bigtopic.learning.stopping import Limits

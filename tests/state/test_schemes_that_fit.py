@@ -19,7 +19,8 @@ from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.own_prior import OwnPrior
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
-OF_TOTALS = sorted({*schemes.names()} - {"add", "fixed_point", "newton", "own_prior", "own_row_prior"})
+TAKING = ["add", "add_to_prior"]
+OF_TOTALS = sorted({*schemes.names()} - {*TAKING, "fixed_point", "newton", "own_prior", "own_row_prior"})
 
 
 def fit(method):
@@ -36,13 +37,13 @@ def refused(method, says):
 def test_changes_of_counts_are_added_and_nothing_else(name, scheme):
     method = get(name)
     own = replace(method, schemes={**method.schemes, "topic_words": schemes.load(scheme)()})
-    refused(own, rf"method '{name}'.*kernel '{name}' returns changes.*choose one of: add$")
+    refused(own, rf"method '{name}'.*kernel '{name}' returns changes.*choose one of: {', '.join(TAKING)}$")
 
 
 def test_kernels_that_remember_documents_return_changes():
     remembering = [name for name in kernels.names() if kernels.load(name).state == "run"]
     assert remembering == [name for name in kernels.names() if kernels.load(name).changes]
-    assert [name for name in schemes.names() if hasattr(schemes.load(name), "takes_changes")] == ["add"]
+    assert [name for name in schemes.names() if hasattr(schemes.load(name), "takes_changes")] == TAKING
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from bigtopic.kernels.author_topic.support.shares import (
     shares_of,
     sums_of,
 )
-from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, csr, frozen, whole_number
+from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, counted, csr, frozen, whole_number
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
@@ -117,11 +117,11 @@ def _of_author(own, counts, variances, inverse, certain, factors, doubts, powers
 
 @njit(**UNCOUNTED | {"fastmath": FAST})
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, seed, new, earlier, remembered, word_counts, word_variances,
-    totals, total_variances, author_counts, author_variances, author_totals, author_total_variances,
+    indptr, words, counts, rows, author_indptr, authors, seed, at_random, earlier, remembered, word_counts,
+    word_variances, totals, total_variances, author_counts, author_variances, author_totals, author_total_variances,
     share, fresh, of_topic, of_author, fresh_topic, fresh_author, factors, doubts, powers,
 ):  # fmt: skip
-    for d in range(rows.shape[0] if new else 0):
+    for d in range(rows.shape[0] if at_random else 0):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], remembered)
         for i in range(indptr[d], indptr[d + 1]):  # what is certain has no variance
@@ -213,7 +213,7 @@ def run(
         author_indptr,
         authors,
         int(seed),
-        state is None,
+        state is None and not (hyper.begun and counted(view, hyper, "topic_words")),
         earlier,
         remembered,
         word_counts,

@@ -9,7 +9,9 @@ For each distinct word v of a document d, with count c and responsibilities r of
 where r_k and r_a are sums of r_ak over authors and topics. Entries are visited in stored order, each sees the newest N,
 and one token's own share is excluded. The documents of a slice see each other's responsibilities, and those of other
 slices as they were when the params were read. New documents begin with all of each word in one author and topic at
-random: equal responsibilities would stay equal forever. Statistics: by how much the expected counts have changed.
+random: equal responsibilities would stay equal forever. Where the run began with given topics, an entry begins with
+the q_ak that follow from these and from what has been counted before it. Statistics: by how much the expected counts
+have changed.
 
 The same is iterative latent responsibilities (kernel `ilr`) for this model; where each document has an author of its
 own, the two agree.
@@ -37,7 +39,7 @@ from bigtopic.kernels.author_topic.support.shares import (
     remembered_shares,
 )
 from bigtopic.kernels.support.collapsed import ask, keep, remembered
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, whole_number
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, counted, csr, frozen, whole_number
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
 from bigtopic.kernels.support.vector import LANES, double, larger, load, product, single, spread, store, total
@@ -139,10 +141,10 @@ def _begin(row, count, who, share, word, totals, author_weights, author_totals, 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, seed, new, earlier, kept, word_weights, totals,
+    indptr, words, counts, rows, author_indptr, authors, seed, at_random, earlier, kept, word_weights, totals,
     author_weights, author_totals, share, fresh, factors, old_sums, sums,
 ):  # fmt: skip
-    for d in range(rows.shape[0] if new else 0):
+    for d in range(rows.shape[0] if at_random else 0):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], kept)
         for i in range(indptr[d], indptr[d + 1]):
@@ -212,7 +214,7 @@ def run(
         author_indptr,
         authors,
         int(seed),
-        state is None,
+        state is None and not (hyper.begun and counted(view, hyper, "topic_words")),
         earlier,
         kept,
         word_weights,

@@ -8,8 +8,9 @@ For each distinct word v of a document d, with count c and responsibilities r (o
 
 Entries are visited in storage order, each sees the newest N, and one token's own share r is excluded. The documents of
 a slice see each other's responsibilities, and those of other slices as they were when the params were read. New
-documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever.
-Statistics: by how much the expected counts have changed.
+documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever. Where the
+run began with given topics, an entry begins with the a_k that follow from these and from what has been counted before
+it. Statistics: by how much the expected counts have changed.
 
 Sums from which an entry takes its own share keep a rounding error, which may be negative or exceed a tiny prior. So
 N_dk is summed without alpha and is at least 0 without the own share, eta_v + N_kv is at least 1e-10, and sum_v eta_v +
@@ -39,7 +40,7 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, counted, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -118,10 +119,10 @@ def _move(row, old_unit, kept, unit, count, n, shares, i, mass, grown, totals):
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half,
+    indptr, words, counts, rows, topic_words, prior, n_components, seed, at_random, scale, half,
     earlier, shares, units, totals, masses, fresh, kept, change, doc_topics,
 ):  # fmt: skip
-    if new:
+    if at_random:
         begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
     n, n_columns, moved, recalled = n_components, prior.shape[0], 0.0, indptr[0]
     for d in range(rows.shape[0]):
@@ -208,7 +209,10 @@ def _run(
     totals = view.totals["topic_words"].astype(np.float64)
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), topic_words.dtype)
     earlier = None if state is None else state["shares"]
-    moved = sweep(docs, topic_words, hyper, seed, earlier, shares, totals, change, doc_topics, scale, half)
+    at_random = earlier is None and not (hyper.begun and counted(view, hyper, "topic_words"))
+    moved = sweep(
+        docs, topic_words, hyper, seed, earlier, shares, totals, change, doc_topics, at_random, scale, half
+    )
     stats = {"topic_words": change}
     if "doc_topic_prior" in hyper.statistics:
         stats["doc_topic_prior"] = expected_logs_of_shares(
@@ -228,6 +232,7 @@ def sweep(
     totals: np.ndarray,
     change: np.ndarray,
     doc_topics: np.ndarray,
+    at_random: bool,
     scale: float = 1.0,
     half: float = 0.0,
 ) -> float:
@@ -242,6 +247,7 @@ def sweep(
     totals : float64 (n_columns,), sum_v eta_v + N_k, which follow
     change : float64 (n_words, n_columns), is added to
     doc_topics : float64 (n_docs, n_components) to be filled, or (0, n_components)
+    at_random : whether new documents begin at random, and not with what follows from the counts
     scale, half : what a share is multiplied by before it is kept, and what is added, so that it is rounded
 
     Returns
@@ -260,7 +266,7 @@ def sweep(
         padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64)),
         hyper.n_components,
         int(seed),
-        earlier is None,
+        at_random,
         scale,
         half,
         frozen(shares if earlier is None else earlier, shares.dtype),

@@ -5,7 +5,8 @@ responsibilities r of each distinct word of a document:
 
     a_k = (alpha_k + n_dk - r_k) (G_kv + n_kv - r_k) / (G_k + n_k - r_k) ;  a <- a / sum(a)
 
-Documents begin as those of the kernel `ilr` do, and are swept until a sweep moves less than `mean_change_tol` of a
+Documents begin as those of the kernel `ilr` do, those of the first update given the topics that it began with, if any;
+they are swept until a sweep moves less than `mean_change_tol` of a
 token: the mean over tokens of sum_k |a_k - r_k|. Statistics: n; the responsibilities are forgotten. With the scheme
 `DecayAdd`, G is the decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are the kernel `ilr`.
 
@@ -31,7 +32,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.kernels.collapsed import ilr
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
-from bigtopic.kernels.support.entry import frozen, whole_number
+from bigtopic.kernels.support.entry import counted, frozen, whole_number
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
@@ -69,9 +70,11 @@ def run(
     counts, totals = buffers.zeros(past.shape, np.float64), view.totals["topic_words"].astype(np.float64)
     shares = buffers.empty((len(docs.words), hyper.n_components), np.float32)
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components))
+    given = hyper.step == 1 and counted(view, hyper, "topic_words")
     for sweep in range(1 + max_sweeps):
         earlier = shares if sweep > 0 else None
-        moved = ilr.sweep(docs, past, hyper, seed, earlier, shares, totals, counts, doc_topics)
+        at_random = sweep == 0 and not given
+        moved = ilr.sweep(docs, past, hyper, seed, earlier, shares, totals, counts, doc_topics, at_random)
         if moved < limit:
             break
     found = {"topic_words": counts}

@@ -8,8 +8,9 @@ of it. In its turn all of them are removed at once, and R are drawn from one con
 D, W and P count the records of a row topic in a row, of a column topic in a column, and of a pair; P_k. and P_.j are
 marginals of P. R = 1 is collapsed Gibbs sampling; as R grows, it comes to be the kernel `dual_ilr`. The rows of a slice
 see each other's newest labels, and those of other slices as they were when the params were read. A record without a
-label, of a row that is new, gets a pair at random, one of row topic t and column topic t. Statistics: by how much the
-labels have changed the counts.
+label, of a row that is new, gets a pair at random, one of row topic t and column topic t, or of a given joint
+distribution; where the run began with given topics, one drawn from p_kj. Statistics: by how much the labels have
+changed the counts.
 
 Taken out of a sum, a lone record leaves nothing of a tiny prior. So beta_r + D_dk and beta_c + W_cj are at least 1e-10,
 and what they are divided by is at least as large.
@@ -32,7 +33,17 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.dual import (
+    AXES,
+    FLOOR,
+    VIEWS,
+    counts_of,
+    first_pair,
+    given_pairs,
+    given_topics,
+    moved,
+    padded,
+)
 from bigtopic.kernels.support.entry import INLINE, OUTER, UNCOUNTED, frozen, whole_number
 from bigtopic.kernels.support.lanes import n_reached, running
 from bigtopic.kernels.support.memory import prefetch
@@ -164,7 +175,7 @@ def _pick(u, n_row_topics, n_column_topics, zero_row, zero_column, row_width, co
 @njit(**INLINE)
 def _sweep_records(
     n_replicas, zero_row, zero_column, row_width, column_width,
-    indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+    indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column, room,
 ):  # fmt: skip
     token, last = _ZERO, np.uint64(words.shape[0] - 1)
     share = 1.0 / n_replicas
@@ -176,14 +187,16 @@ def _sweep_records(
                 prefetch(room.columns, ahead, k)
             for _ in range(counts[i]):
                 new = labels[token, 0] < 0
+                at_random = new and not given
                 if not new:
                     for r in range(n_replicas):
                         _count(labels[token, r], -share, of_row, of_column, d, word, room)
+                if not at_random:
                     _weigh(d, word, zero_row, zero_column, row_width, column_width, room)
                 for r in range(n_replicas):
                     u = uniform(row_key, draw)
-                    if new:
-                        k, j = first_pair(u, n_row_topics, n_column_topics)
+                    if at_random:
+                        k, j = first_pair(u, n_row_topics, n_column_topics, pairs)
                         labels[token, r] = k * n_column_topics + j
                     else:
                         labels[token, r] = _pick(
@@ -205,24 +218,29 @@ def _round(change, n_replicas):
 
 
 @njit(**UNCOUNTED)
-def _sweep(indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room):
+def _sweep(
+    indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column, room
+):  # fmt: skip
     half, whole, n_replicas = spread(0.0, HALF), spread(0.0, LANES), labels.shape[1]
     n, m = np.uint64(room.row_totals.shape[0]), np.uint64(room.column_totals.shape[0])
     # of constant numbers, loops over vectors and labels cost nothing
     if n_replicas == 1 and n == _HALF and m == _LANES:
         _sweep_records(
             1, half, whole, _HALF, _LANES,
-            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column,
+            room,
         )  # fmt: skip
     elif n_replicas == 1 and n == _LANES and m == _LANES:
         _sweep_records(
             1, whole, whole, _LANES, _LANES,
-            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column,
+            room,
         )  # fmt: skip
     else:
         _sweep_records(
             n_replicas, half, half, n, m,
-            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column,
+            room,
         )  # fmt: skip
 
 
@@ -290,6 +308,8 @@ def run(
         n_row_topics,
         n_column_topics,
         int(seed),
+        given_topics(view, hyper),
+        given_pairs(view, hyper),
         labels,
         *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)),
         room,

@@ -9,8 +9,9 @@ For each entry, of row d and column c with count n, and its responsibilities r, 
 
 D, W and P are the expected counts of `dual_cgs`; one record's own share r is excluded. Entries are visited in storage
 order, each sees the newest counts. The rows of a slice see each other's responsibilities, and those of other slices as
-they were when the params were read. A new entry begins with all of its records in one pair, drawn given what has been
-counted before it: equal responsibilities would stay equal forever. Statistics: by how much the counts have changed.
+they were when the params were read. A new entry begins with all of its records in one pair, drawn as by `dual_cgs`:
+equal responsibilities would stay equal forever. Where the run began with given topics, it begins with the s_kj that
+follow from these and from what has been counted before it. Statistics: by how much the counts have changed.
 
 What is remembered are numbers in proportion to r; they are rounded first and divided by their sum afterwards, so that
 all counts are those of what is remembered.
@@ -30,7 +31,17 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.dual import (
+    AXES,
+    FLOOR,
+    VIEWS,
+    counts_of,
+    first_pair,
+    given_pairs,
+    given_topics,
+    moved,
+    padded,
+)
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
@@ -163,8 +174,8 @@ def _move(count, unit, old_unit, old, new, weights, totals):
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, seed, scale, earlier, shares, rows, columns, joint, row_totals, column_totals, n,
-    old_row, old_column, new_row, new_column, by_row, by_column, old, fresh, parts,
+    indptr, words, counts, ids, seed, given, pairs, scale, earlier, shares, rows, columns, joint, row_totals,
+    column_totals, n, old_row, old_column, new_row, new_column, by_row, by_column, old, fresh, parts,
 ):  # fmt: skip
     n_moved = 0.0
     for d in range(ids.shape[0]):
@@ -174,14 +185,15 @@ def _sweep(
             _ask(earlier, columns, words, i + _AHEAD)
             known = _recall(earlier[i], n, parts, old, old_row, old_column)
             gone = 1.0 / known if known > 0.0 else 0.0
-            if known > 0.0:
+            if known > 0.0 or given:
+                known = known if known > 0.0 else 1.0
                 _ratios(known, scale, column, column_totals, old_column, by_column)
                 _ratios(known, 1.0, row, row_totals, old_row, by_row)
                 whole = _conditional(
                     gone, by_row, by_column, joint, old, n, parts, shares[i], fresh, new_row, new_column
                 )
             else:
-                k, j = first_pair(uniform(row_key, i - indptr[d]), old.shape[0], n)
+                k, j = first_pair(uniform(row_key, i - indptr[d]), old.shape[0], n, pairs)
                 shares[i] = 0.0
                 shares[i, k * n + j] = 1.0
                 whole = _recall(shares[i], n, parts, fresh, new_row, new_column)
@@ -228,6 +240,8 @@ def run(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
+        given_topics(view, hyper),
+        given_pairs(view, hyper),
         min(usual, _LARGEST / now.joint.max()),
         frozen(shares if state is None else state["shares"], np.float32).reshape(flat),
         shares.reshape(flat),

@@ -30,7 +30,17 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.dual import (
+    AXES,
+    FLOOR,
+    VIEWS,
+    counts_of,
+    first_pair,
+    given_pairs,
+    given_topics,
+    moved,
+    padded,
+)
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
@@ -184,6 +194,8 @@ def _sweep_entries(
     counts,
     ids,
     seed,
+    given,
+    pairs,
     rows,
     columns,
     counted,
@@ -199,7 +211,9 @@ def _sweep_entries(
                 prefetch(columns.weights, ahead, k)
             of_row = _recall(i, rows, zero_row, row_width)
             of_column = _recall(i, columns, zero_column, column_width)
-            if of_row > 0.0:
+            if of_row > 0.0 or given:
+                if not of_row > 0.0:
+                    of_row = of_column = 1.0
                 old_row, old_column = count / of_row, count / of_column
                 _ratios(of_row, d, m, rows, zero_row, row_width)
                 _ratios(of_column, word, m, columns, zero_column, column_width)
@@ -211,7 +225,7 @@ def _sweep_entries(
                     _add(rows.factors, columns.factors, column_width, counted)
                     m = _ZERO
             else:
-                k, j = first_pair(uniform(row_key, i - first), begun.shape[0], begun.shape[1])
+                k, j = first_pair(uniform(row_key, i - first), begun.shape[0], begun.shape[1], pairs)
                 row, column, old_row, old_column = count, count, 0.0, 0.0
                 rows.new[:], columns.new[:] = 0.0, 0.0
                 rows.new[k] = columns.new[j] = 1.0
@@ -224,34 +238,24 @@ def _sweep_entries(
 
 
 @njit(**UNCOUNTED)
-def _sweep(indptr, words, counts, ids, seed, rows, columns, counted, begun):
+def _sweep(indptr, words, counts, ids, seed, given, pairs, rows, columns, counted, begun):
     half, whole = spread(0.0, HALF), spread(0.0, LANES)
     n, m = np.uint64(rows.totals.shape[0]), np.uint64(columns.totals.shape[0])
     n_rows = np.uint64(columns.joint.shape[0])
     if n == _HALF and m == _LANES:  # of a constant number, loops cost nothing
         return _sweep_entries(
-            half, whole, _HALF, _LANES, _HALF, indptr, words, counts, ids, seed, rows, columns, counted, begun
-        )
+            half, whole, _HALF, _LANES, _HALF,
+            indptr, words, counts, ids, seed, given, pairs, rows, columns, counted, begun,
+        )  # fmt: skip
     if n == _LANES and m == _LANES:
         return _sweep_entries(
-            whole,
-            whole,
-            _LANES,
-            _LANES,
-            n_rows,
-            indptr,
-            words,
-            counts,
-            ids,
-            seed,
-            rows,
-            columns,
-            counted,
-            begun,
-        )
+            whole, whole, _LANES, _LANES, n_rows,
+            indptr, words, counts, ids, seed, given, pairs, rows, columns, counted, begun,
+        )  # fmt: skip
     return _sweep_entries(
-        half, half, n, m, n_rows, indptr, words, counts, ids, seed, rows, columns, counted, begun
-    )
+        half, half, n, m, n_rows,
+        indptr, words, counts, ids, seed, given, pairs, rows, columns, counted, begun,
+    )  # fmt: skip
 
 
 def run(
@@ -295,6 +299,8 @@ def run(
         *csr(docs, np.dtype(np.float32)),
         frozen(docs.rows, np.int64),
         int(seed),
+        given_topics(view, hyper),
+        given_pairs(view, hyper),
         rows,
         columns,
         counted,

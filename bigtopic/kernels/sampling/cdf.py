@@ -35,7 +35,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import INNER, OUTER, counted, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gamma import gamma_room, log_gammas
 from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
@@ -249,7 +249,7 @@ def run(
         frozen(topic_words, dtype),
         frozen(np.tile(prior, TOGETHER), dtype),
         int(seed),
-        _nothing_counted(view, hyper),
+        not counted(view, hyper, "topic_words"),
         hyper.axis_sizes["word"],
         view.totals["topic_words"].astype(np.float64),
         logs,
@@ -272,11 +272,6 @@ def run(
     )
     info = {"dropped_tokens": float(dropped)}
     return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
-
-
-def _nothing_counted(view: View, hyper: Hyper) -> bool:
-    prior = hyper.n_components * hyper.axis_sizes["word"] * hyper.priors["topic_words"]
-    return bool(np.isclose(view.totals["topic_words"].sum(), prior, rtol=1e-10, atol=0))
 
 
 def _cost(options: Mapping[str, Any]) -> float:

@@ -11,10 +11,21 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.entry import INNER
+from bigtopic.kernels.support.entry import INNER, counted
 from bigtopic.types import Hyper, View
 
-__all__ = ["AXES", "FLOOR", "VIEWS", "Counts", "counts_of", "first_pair", "moved", "padded"]
+__all__ = [
+    "AXES",
+    "FLOOR",
+    "VIEWS",
+    "Counts",
+    "counts_of",
+    "first_pair",
+    "given_pairs",
+    "given_topics",
+    "moved",
+    "padded",
+]
 
 VIEWS = {"row_topics": "counts", "column_topics": "counts", "joint": "counts"}
 AXES = {"row_topics": "row", "column_topics": "column", "joint": "row_topic"}
@@ -72,13 +83,35 @@ def _copy(values: np.ndarray) -> np.ndarray:
     return copy
 
 
-@njit(**INNER)
-def first_pair(u, n_row_topics, n_column_topics):
-    """The pair that a record begins with, for a number u between 0 and 1: (t, t), modulo the sides, t at random.
+def given_topics(view: View, hyper: Hyper) -> bool:
+    """Whether a new record begins given what is counted: the run began with given topics."""
+    n_column_topics = hyper.components["column_topic"]
+    return hyper.begun and counted(view, hyper, "column_topics", "column", n_column_topics)
 
-    Every topic of one side begins with few of the other. From pairs of all kinds, or each drawn given those before, far
-    fewer runs came to the best mode of small data.
+
+def given_pairs(view: View, hyper: Hyper) -> np.ndarray:
+    """Running sums of the joint distribution that new records are drawn from, where the run begins with nothing but
+    that: float64 (n_row_topics * n_column_topics,), or (0,)."""
+    n_column_topics = hyper.components["column_topic"]
+    begins = hyper.begun and counted(view, hyper, "joint", "row_topic", n_column_topics)
+    if not begins or given_topics(view, hyper):
+        return np.zeros(0)
+    return np.cumsum(view.arrays["joint"][:, :n_column_topics] - hyper.priors["joint"], dtype=np.float64)
+
+
+@njit(**INNER)
+def first_pair(u, n_row_topics, n_column_topics, pairs):
+    """The pair that a record begins with, for a number u between 0 and 1: (t, t), modulo the sides, t at random; or
+    one drawn from the distribution whose running sums are `pairs`.
+
+    Of (t, t), every topic of one side begins with few of the other. From pairs of all kinds, or each drawn given those
+    before, far fewer runs came to the best mode of small data.
     """
+    if pairs.shape[0] > 0:
+        pair = 0
+        while pairs[pair] <= u * pairs[-1] and pair < pairs.shape[0] - 1:
+            pair += 1
+        return pair // n_column_topics, pair % n_column_topics
     longer = max(n_row_topics, n_column_topics)
     t = min(int(u * longer), longer - 1)
     return t % n_row_topics, t % n_column_topics

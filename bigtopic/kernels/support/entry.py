@@ -10,13 +10,14 @@ import numpy as np
 from numba import njit
 
 from bigtopic.errors import SettingError
-from bigtopic.types import Docs
+from bigtopic.types import Docs, Hyper, View
 
 __all__ = [
     "INLINE",
     "INNER",
     "OUTER",
     "UNCOUNTED",
+    "counted",
     "csr",
     "doc_update_cost",
     "frozen",
@@ -69,6 +70,12 @@ def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 def csr(docs: Docs, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`indptr`, `words`, `counts` of the documents as a compiled loop takes them."""
     return frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(docs.counts, dtype)
+
+
+def counted(view: View, hyper: Hyper, name: str, axis: str = "word", n_components: int | None = None) -> bool:
+    """Whether an array, with rows of this axis, has more than its prior."""
+    prior = (n_components or hyper.n_components) * hyper.axis_sizes[axis] * hyper.priors[name]
+    return not np.isclose(view.totals[name].sum(), prior, rtol=1e-10, atol=0)
 
 
 def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:

@@ -1,0 +1,160 @@
+"""The start of a run with what is given (`init`): the topics of another model, or a random joint distribution.
+
+A start changes where a run ends, not what it has counted. What becomes of it depends on the scheme:
+
+* one that adds up what documents have, and begins with nothing, forgets it at the first update: the first labels are
+  drawn from it, and documents alone are counted;
+* one that adds to a random start keeps it in place of that, at the weight that it has, in the literature lambda, which
+  includes the prior;
+* the others replace what they began with, or take steps away from it, and it is rescaled to the tokens of the corpus.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.source import TopicSource, topics_of
+from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
+from bigtopic.parallel.progress import say
+from bigtopic.state.checkpoints.versions import load_newest
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.model import ModelTopics, TopicModel
+
+__all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with"]
+
+RANDOM_JOINT = "joint"
+_OF_ONE = 1e-3  # from a sum of probabilities
+_STREAM = 0x6A6F696E74 << 32  # random numbers of a joint distribution, apart from those of arrays
+
+
+def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None = None) -> None:
+    """Start a new model from the topics of another, matched by word; words that the other lacks get only the prior.
+
+    Parameters
+    ----------
+    init : the path of a model, or whatever `evaluation.source.topics_of` takes
+    n_tokens : of the corpus
+    show : whether to say on standard error what became of the weight of `init`; None as True
+
+    Raises
+    ------
+    SettingError
+        When the number of topics differs.
+    VocabularyMismatch
+        When no word is shared.
+    """
+    other = _loaded(init)
+    source, array = topics_of(other), model.topic_words
+    if source.n_components != model.n_components:
+        raise SettingError(
+            f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
+        )
+    ids = model.vocabulary.mapping_to(source.vocabulary)
+    known = np.flatnonzero(ids >= 0)
+    if not len(known):
+        raise VocabularyMismatch("init shares no word with this corpus")
+    scheme = model.method.schemes[model.topic_words_name]
+    weights = _weights(other, source, ids[known]) if _keeps(scheme) else None
+    if weights is None:
+        # As many tokens as the corpus has, evenly: schedules then weigh it like a pass over the whole corpus.
+        _set(array, known, source.gather(ids[known]) * (n_tokens / model.n_components))
+        _say_weight(scheme, n_tokens, show)
+    else:  # the array adds its prior, which is among them
+        prior = array.prior if array.prior.shape[0] == 1 else array.prior[known]
+        _set(array, known, np.maximum(weights - prior, 0.0))
+
+
+def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None = None) -> None:
+    """Start a new dual topic model from the column topics, matched by name, and the joint distribution of another; or,
+    for `RANDOM_JOINT`, from a joint distribution drawn from its prior. Row topics follow from the records.
+
+    Raises
+    ------
+    SettingError
+        When `init` is no dual topic model, or has other numbers of topics.
+    VocabularyMismatch
+        When no column is shared.
+    """
+    joint = model.params[JOINT]
+    if isinstance(init, str) and init == RANDOM_JOINT:
+        shape = joint.n_rows, joint.n_components
+        generator = np.random.Generator(np.random.Philox(key=[model.seed % (1 << 64), _STREAM]))
+        prior = np.broadcast_to(joint.prior, shape).ravel()
+        _set(joint, slice(None), n_tokens * generator.dirichlet(prior).reshape(shape))
+        _say_weight(model.method.schemes[JOINT], n_tokens, show)
+        return
+    other = _loaded(init)
+    other = other._fitted() if hasattr(other, "_fitted") else other
+    if not isinstance(other, TopicModel) or not set(DUAL.arrays) <= set(other.params.arrays):
+        raise SettingError(
+            f"init: {type(init).__name__} has no row topics and column topics; give a fitted DualTopicModel, the path "
+            f"of one, or {RANDOM_JOINT!r}"
+        )
+    if other.components != model.components:
+        raise SettingError(
+            f"init has {' and '.join(f'{n} {name}s' for name, n in other.components.items())}, but this model has "
+            f"{' and '.join(str(n) for n in model.components.values())}; make them equal"
+        )
+    ids = model.vocabulary.mapping_to(other.vocabulary)
+    known = np.flatnonzero(ids >= 0)
+    if not len(known):
+        raise VocabularyMismatch("init shares no column with this corpus")
+    pairs = pairs_of(other)
+    _set(
+        model.params[COLUMN_TOPICS],
+        known,
+        pairs.of_columns(ids[known]) * (n_tokens * pairs.joint.sum(axis=0)),
+    )
+    _set(joint, slice(None), n_tokens * pairs.joint)
+    _say_weight(model.method.schemes[JOINT], n_tokens, show)
+
+
+def _loaded(init: Any) -> Any:
+    return load_newest(init)[0] if isinstance(init, str | PathLike) else init
+
+
+def _weights(other: Any, source: TopicSource, ids: np.ndarray) -> np.ndarray | None:
+    """The weights of these words, the prior of `other` included, (n_ids, n_components); None where it has nothing but
+    probabilities."""
+    if isinstance(source, ModelTopics):
+        return None if _are_probabilities(source.weights) else source.weights_of(ids)
+    state = getattr(other, "state", None)
+    if hasattr(state, "get_lambda"):  # of gensim
+        weights = state.get_lambda()
+    elif hasattr(other, "get_topics") or hasattr(other, "gather"):
+        return None
+    else:
+        weights = getattr(other, "components_", other)
+    weights = np.asarray(weights, np.float64)
+    return None if _are_probabilities(weights.sum(axis=1)) else weights[:, ids].T
+
+
+def _are_probabilities(sums: np.ndarray) -> bool:
+    return bool((np.abs(sums - 1.0) < _OF_ONE).all())
+
+
+def _keeps(scheme: Any) -> bool:
+    """Whether the scheme adds to what the array begins with."""
+    return getattr(scheme, "forgets_start", None) is False
+
+
+def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
+    if _keeps(scheme):
+        say(
+            f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus",
+            show,
+        )
+    elif not getattr(scheme, "forgets_start", False):
+        say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus", show)
+
+
+def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:
+    array.raw[:] = 0
+    array.raw[rows, : array.n_components] = statistics
+    array.scale[:] = 1.0
+    array.fold()

@@ -1,0 +1,218 @@
+"""A start changes where a run ends, not what it has counted: every method of the table, begun with given topics."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+from bigtopic.methods import Method, get
+from bigtopic.schemes.add import Add
+from bigtopic.schemes.decay_add import DecayAdd
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import signed
+
+K, N_WORDS, PASSES = 3, 60, 2
+HERE = {"client": False, "n_threads": 1, "random_state": 0, "progress": False}
+TABLE = [get(row["method"]) for row in bt.methods()]
+
+
+def added(method: Method) -> list[str]:
+    """Arrays of tokens, whose statistics are sums."""
+    schemes = {name: one for name, one in method.schemes.items() if not name.endswith("variances")}
+    return [name for name, scheme in schemes.items() if isinstance(scheme, Add | DecayAdd)]
+
+
+def counts_documents(method: Method) -> bool:
+    """Whether it begins with nothing and adds up what documents have, and nothing else."""
+    starts = {name: method.init.get(name, method.model.arrays[name].start) for name in added(method)}
+    return bool(starts) and all(start is None or start[1] == 0 for start in starts.values())
+
+
+COUNTING = [method for method in TABLE if counts_documents(method)]
+KEEPING = [method for method in TABLE if added(method) and method not in COUNTING]
+RESCALING = [method for method in TABLE if not added(method)]
+
+
+def by_name(methods):
+    return pytest.mark.parametrize("method", methods, ids=lambda method: method.name)
+
+
+@pytest.fixture(scope="module")
+def truth() -> signed.Truth:
+    return signed.drawn(240, N_WORDS, 12, K, seed=2)
+
+
+@pytest.fixture(scope="module")
+def corpus(truth):
+    return signed.corpus_of(truth.docs, n_parts=1)
+
+
+@pytest.fixture(scope="module")
+def noise() -> np.ndarray:
+    """Weights of thirty times as many tokens as the corpus has, which have nothing to do with it."""
+    return np.random.default_rng(5).gamma(0.3, 5000.0, (K, N_WORDS)) + 100
+
+
+def is_dual(method: Method) -> bool:
+    return len(method.model.components) == 2
+
+
+def estimator(method: Method, init=None, **settings):
+    sizes = {"max_iter": PASSES, "batch_size": method.batch_size and 60, "tol": 0.0} | HERE | settings
+    if is_dual(method):
+        return bt.DualTopicModel(K, K, method=method.name, init=init, **sizes)
+    kind = bt.AuthorTopicModel if "author_topics" in method.model.arrays else bt.LDA
+    return kind(K, method=method.name, init=init, **sizes)
+
+
+@pytest.fixture(scope="module")
+def given(noise, corpus):
+    """What a method is given: topics of noise; to a dual model, those of columns in another order."""
+    shuffled = bt.from_matrix(corpus.to_scipy()[:, np.random.default_rng(1).permutation(N_WORDS)])
+    dual = bt.DualTopicModel(K, K, max_iter=5, **HERE).fit(shuffled)
+    return lambda method: dual if is_dual(method) else noise
+
+
+def weight(model, names) -> np.ndarray:
+    return np.array([model._model.params[name].totals().sum() for name in names])
+
+
+def bits(model):
+    arrays = model._model.params.arrays
+    return {name: (array.raw.tobytes(), array.sums.tobytes()) for name, array in arrays.items()}
+
+
+def test_every_method_is_of_one_kind():
+    assert {method.name for method in KEEPING} == {
+        "streaming-vb",
+        "streaming-ope",
+        "streaming-fw",
+        "svb",
+        "svb-progressive",
+    }
+    assert len(COUNTING) > 10 and len(RESCALING) > 10
+
+
+@by_name(COUNTING)
+def test_documents_alone_are_counted(method, corpus, given):
+    names = added(method)
+    plain, begun = (estimator(method, init).fit(corpus) for init in (None, given(method)))
+    np.testing.assert_allclose(weight(begun, names), weight(plain, names), rtol=1e-9)
+    assert bits(begun) != bits(plain)
+
+
+@by_name(COUNTING)
+def test_documents_alone_are_counted_of_a_stream(method, corpus, given):
+    names = added(method)
+    plain, begun = (estimator(method, init) for init in (None, given(method)))
+    for first in range(0, 240, 80):
+        for model in (plain, begun):
+            model.partial_fit(corpus[first : first + 80])
+        np.testing.assert_allclose(weight(begun, names), weight(plain, names), rtol=1e-9)
+    assert bits(begun) != bits(plain)
+
+
+@by_name(KEEPING)
+def test_a_stream_keeps_what_it_is_given_at_its_own_weight(method, corpus, noise):
+    """The prior is among what was given, and is counted once."""
+    begun = estimator(method, noise).fit(corpus)
+    expected = noise.sum() + PASSES * corpus.n_tokens
+    assert begun.components_.sum(dtype=float) == pytest.approx(expected, rel=1e-5)
+    models = estimator(method, begun).fit(corpus)
+    assert models.components_.sum(dtype=float) == pytest.approx(expected + PASSES * corpus.n_tokens, rel=1e-5)
+
+
+@by_name(KEEPING)
+def test_probabilities_have_no_weight_and_that_is_said(method, corpus, noise, capsys):
+    probabilities = noise / noise.sum(axis=1, keepdims=True)
+    begun = estimator(method, probabilities, progress=None).fit(corpus)
+    prior = begun._model.topic_words.prior_totals.sum()
+    tokens = begun.components_.sum(dtype=float) - prior
+    assert tokens == pytest.approx((1 + PASSES) * corpus.n_tokens, rel=1e-5)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"init has probabilities and no weight: it counts as {corpus.n_tokens:,.0f} tokens, those of the corpus"
+    ]
+
+
+@by_name([method for method in RESCALING if not is_dual(method)])
+def test_others_rescale_a_start_and_say_so(method, corpus, noise, capsys):
+    one, other = (estimator(method, start, progress=None).fit(corpus) for start in (noise, 1000 * noise))
+    np.testing.assert_allclose(one.components_, other.components_, rtol=1e-5)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"init is rescaled to {corpus.n_tokens:,.0f} tokens, those of the corpus"] * 2
+
+
+@by_name(COUNTING)
+def test_who_counts_documents_has_nothing_to_say(method, corpus, given, capsys):
+    estimator(method, given(method), progress=None).fit(corpus)
+    rescales = method.name == "dual-mf"  # its joint distribution
+    assert capsys.readouterr().err.count("\n") == rescales
+
+
+@by_name([method for method in TABLE if not is_dual(method)])
+def test_topics_stay_in_the_order_that_was_given(method, truth, corpus):
+    """Also where a pass has several updates, of which the first alone sees the start."""
+    topics = truth.topic_words.T[[2, 0, 1]]
+    begun = estimator(method, corpus.n_tokens * topics).fit(corpus)
+    distances = np.abs(topics[:, None] - begun.get_topics()[None]).sum(axis=2)
+    assert distances.argmin(axis=1).tolist() == [0, 1, 2]
+
+
+@by_name([method for method in TABLE if is_dual(method)])
+def test_column_topics_stay_in_the_order_that_was_given(method, corpus):
+    first = estimator(method, max_iter=40).fit(corpus)
+    begun = estimator(method, first).fit(corpus)
+    distances = np.abs(first.column_topics_[:, :, None] - begun.column_topics_[:, None]).sum(axis=0)
+    assert distances.argmin(axis=1).tolist() == [0, 1, 2]
+
+
+@by_name([*COUNTING, *KEEPING])
+def test_a_run_that_was_cut_goes_on_to_the_same_bits(method, corpus, given, tmp_path):
+    """Before the first update, and between those of the first pass."""
+
+    def interrupt(event):
+        if (event.kind, event.step) in ((kind, step), ("start", step)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    whole = bits(estimator(method, given(method)).fit(corpus))
+    assert bits(estimator(method, given(method), n_threads=2).fit(corpus)) == whole
+    for kind, step in (("start", 0), ("round", 1), ("round", 2)):
+        path = tmp_path / f"{kind}-{step}"
+        cut = estimator(method, given(method), callbacks=[interrupt]).fit(corpus, checkpoint=path)
+        assert cut._model.cursor.step < PASSES * 4
+        assert bits(estimator(method, given(method)).fit(corpus, checkpoint=path, resume=True)) == whole
+
+
+@by_name([*COUNTING, *KEEPING])
+def test_a_model_that_has_only_begun_can_be_saved(method, corpus, given, tmp_path):
+    def save(event):
+        if event.kind == "start":
+            model.save(tmp_path / "model")
+
+    model = estimator(method, given(method), callbacks=[save], total_samples=240)
+    model.partial_fit(corpus)
+    begun = bt.load_model(tmp_path / "model")
+    assert begun.n_batch_iter_ == 0
+    init = given(method)
+    topics = init.get_topics() if is_dual(method) else init / init.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(begun.get_topics(), topics, atol=0.01)
+    go_on = begun.set_params(**HERE, batch_size=model.batch_size).partial_fit(corpus)
+    assert bits(go_on) == bits(model)
+
+
+@pytest.mark.distributed
+def test_workers_make_the_same_bits(corpus, given, one_worker):
+    for method in [*COUNTING, *KEEPING]:
+        here, there = (
+            estimator(method, given(method), client=client).fit(corpus) for client in (False, one_worker)
+        )
+        assert bits(here) == bits(there), method.name

@@ -57,10 +57,11 @@ class Docs:
     indptr : int64 (n_docs + 1,)
     words : int32 (nnz,), ids into the rows of the view's word arrays
     counts : float32 (nnz,)
-    rows : int64 (n_docs,), source rows: keys for randomness
+    rows : int64 (n_docs,), keys for randomness: source rows in learning, hashes of the content in inference
     n_words : number of distinct words of the slice
     author_indptr, authors, n_authors : the same for authors, or None, None, 0
     derived : what `Kernel.derives` returned of these documents, or None
+    source_rows : int64 (n_docs,), for messages, where `rows` are hashes; else None
     """
 
     indptr: np.ndarray
@@ -72,7 +73,12 @@ class Docs:
     authors: np.ndarray | None = None
     n_authors: int = 0
     derived: Mapping[str, np.ndarray] | None = None
+    source_rows: np.ndarray | None = None
 
     @property
     def n_docs(self) -> int:
         return len(self.indptr) - 1
+
+    def source_row(self, document: int) -> int:
+        """Row in the source of a document of this slice."""
+        return int((self.rows if self.source_rows is None else self.source_rows)[document])

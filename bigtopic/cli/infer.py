@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._options import as_json, connected, parallel, random_state
 from bigtopic.cli._pipes import STANDARD, source_file
 from bigtopic.cli._values import FUNCTION, PATH
 from bigtopic.counted import counted
@@ -38,6 +38,7 @@ from bigtopic.counted import counted
     help="Format of THETA: zarr, csv, tsv, jsonl, parquet or h5ad; default its ending, or csv for -.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace THETA if it exists.")
+@random_state
 @as_json
 @parallel
 def command(
@@ -51,6 +52,7 @@ def command(
     token_filter: Any,
     format: str | None,
     overwrite: bool,
+    random_state: int,
     as_json: bool,
     scheduler: str | None,
     n_threads: int | None,
@@ -84,7 +86,7 @@ def command(
     read = _as_corpus(documents, estimator, text_column, token_filter, n_threads)
     with connected(scheduler) as client, read as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
-        written = estimator.transform_to(corpus, target, **settings)
+        written = estimator.transform_to(corpus, target, random_state=random_state, **settings)
     if theta == STANDARD:
         return
     if as_json:

@@ -11,7 +11,7 @@ import numpy as np
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
-from bigtopic.errors import VocabularyMismatch, warn
+from bigtopic.errors import VocabularyMismatch
 from bigtopic.estimators.contract import output
 from bigtopic.estimators.contract.matrices import check_width
 from bigtopic.estimators.inputs import as_corpus, require_positive
@@ -20,7 +20,8 @@ from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.tables import write_table
-from bigtopic.inference.infer import Inferred, infer, unknown_share
+from bigtopic.inference.infer import Inferred, infer
+from bigtopic.inference.known import check_known, unknown_tokens
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
@@ -48,8 +49,12 @@ class TopicInference(FittedTopics):
         sparse: bool = False,
         min_probability: float = 0.01,
         top_k: int | None = None,
+        random_state: int = 0,
     ) -> Any:
         """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order; see `set_output`.
+
+        The topics of a document depend on its words (for an author-topic model, its authors, too), the model and
+        `random_state` alone: to the bit, they are the same whatever other documents there are, and in any order.
 
         Parameters
         ----------
@@ -57,18 +62,20 @@ class TopicInference(FittedTopics):
         vocabulary : of the documents, see `fit`; their words are matched with the model's
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
+        random_state : seed of the draws of kernels that draw: "ope", "gibbs" and "gibbs_expected_log"; topics vary
+            from one to another by as much as the draws decide
 
         Raises
         ------
         VocabularyMismatch
-            When the model does not know most of the tokens, or a matrix has another width.
+            When the model knows too few of at least 300 tokens (it warns of fewer), or a matrix has another width.
         SettingError
-            When `order`, `min_probability` or `top_k` is not allowed.
+            When `order`, `min_probability`, `top_k` or `random_state` is not allowed.
         """
         wanted = by_source(order)
         check_sparsity(min_probability, top_k)
         corpus = self._known_corpus(X, vocabulary)
-        result = self._doc_topics(corpus, wanted)
+        result = self._doc_topics(corpus, wanted, random_state)
         if sparse:
             from scipy.sparse import csr_matrix
 
@@ -89,6 +96,7 @@ class TopicInference(FittedTopics):
         order: str = "source",
         overwrite: bool = False,
         format: str | None = None,
+        random_state: int = 0,
         storage_options: Mapping[str, Any] | None = None,
     ) -> str:
         """Write the topics of documents, as they are computed, to an AnnData store in Zarr with a sparse X.
@@ -96,7 +104,8 @@ class TopicInference(FittedTopics):
         `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded for any number of
         documents: in source order, the default, they pass through a scratch file; `order="stored"` avoids it. Entries
         below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
-        `storage_options` are passed to fsspec when `url` is a URL. Returns the path.
+        `random_state` is that of `transform`; `storage_options` are passed to fsspec when `url` is a URL. Returns the
+        path.
 
         Parameters
         ----------
@@ -114,7 +123,7 @@ class TopicInference(FittedTopics):
         identity = model_identity(self._fitted())
         return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(
             url,
-            self._infer(corpus, "inferring"),
+            self._infer(corpus, "inferring", random_state),
             corpus,
             self._fitted().n_components,
             min_probability=min_probability,
@@ -180,7 +189,7 @@ class TopicInference(FittedTopics):
         SettingError
             When a setting is not allowed, or there is no store of topics of this model.
         VocabularyMismatch
-            When the query is not a document of the store, and has no words, or the model does not know most of them.
+            When the query is not a document of the store, and the model knows none of its words, or too few of them.
         InputError
             When the store is damaged.
         """
@@ -243,26 +252,30 @@ class TopicInference(FittedTopics):
             "term_frequency": counts[used],
         }
 
-    def _doc_topics(self, corpus: Corpus, in_source_order: bool = True) -> np.ndarray:
+    def _doc_topics(self, corpus: Corpus, in_source_order: bool = True, random_state: int = 0) -> np.ndarray:
         """Topics of documents, float32 (n_docs, n_components)."""
-        pieces = list(self._infer(corpus, "inferring"))
+        pieces = list(self._infer(corpus, "inferring", random_state))
         if not pieces:
             return np.zeros((0, self._fitted().n_components), np.float32)
         topics = np.concatenate([piece.doc_topics for piece in pieces])
         order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
         return topics if order is None else topics[order]
 
-    def _infer(self, corpus: Any, description: str) -> Iterator[Inferred]:
+    def _infer(self, corpus: Any, description: str, random_state: int = 0) -> Iterator[Inferred]:
+        workers = {"client": self._client(), "n_threads": self.n_threads}
         with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
-            for piece in infer(self._fitted(), corpus, client=self._client(), n_threads=self.n_threads):
+            for piece in infer(self._fitted(), corpus, random_state=random_state, **workers):
                 bar.update(len(piece.rows))
                 yield piece
 
     def _topics_of_text(self, text: str) -> np.ndarray:
-        """Raises VocabularyMismatch for a text without words, which would have the topics of the prior."""
+        """Raises VocabularyMismatch for a text without words of the model, which would have the topics of the prior."""
         corpus = self._documents([text])
         if not corpus.n_tokens:
             raise VocabularyMismatch("the model's tokeniser finds no words in it")
+        known = self._fitted().word_map(corpus.vocabulary)
+        if known is not None and (known < 0).all():
+            raise VocabularyMismatch("the model does not know any of its words")
         return self._doc_topics(self._known_corpus(corpus))[0]
 
     def _documents(self, X: Any, vocabulary: Any = None, limited: bool = False) -> Corpus:
@@ -280,18 +293,10 @@ class TopicInference(FittedTopics):
         return corpus
 
     def _known_corpus(self, X: Any, vocabulary: Any = None) -> Any:
-        model = self._fitted()
-        corpus = self._documents(X, vocabulary)
-        share = unknown_share(model, corpus, client=self._client(), n_threads=self.n_threads)
-        # Even of its training texts, the model knows only the share of tokens that limits such as max_df left.
-        known = (1.0 - share) / model.known_share
-        if known < 0.5:
-            raise VocabularyMismatch(
-                f"the model does not know {share:.0%} of the tokens; pass documents in the language and with the "
-                "tokeniser settings of its training texts"
-            )
-        if known < 0.8:
-            warn(f"{share:.0%} of the tokens are unknown to the model and left out")
+        """The documents, if the model knows enough of their words; see `check_known`."""
+        model, corpus = self._fitted(), self._documents(X, vocabulary)
+        workers = {"client": self._client(), "n_threads": self.n_threads}
+        check_known(model, *unknown_tokens(model, corpus, **workers))
         return corpus
 
     def score(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> float:

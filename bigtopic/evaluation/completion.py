@@ -19,22 +19,26 @@ _SLICE_ENTRIES = 1 << 16
 
 class Scores(NamedTuple):
     """Per document, (n_docs,): source row, log probability, held-out tokens, log probability of the unigram baseline,
-    and tokens with and without those that the model does not know."""
+    all tokens, and those that the model does not know."""
 
     rows: np.ndarray
     log_likelihood: np.ndarray
     tokens: np.ndarray
     unigram: np.ndarray
     all_tokens: np.ndarray
-    known_tokens: np.ndarray
+    unknown_tokens: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """The completion of one block of documents: pure, and picklable for workers."""
+    """The completion of one block of documents: pure, and picklable for workers.
+
+    unknown : bool (n_words,), the words of the corpus that the model does not know, see `inference.known`
+    """
 
     source: TopicSource
     id_map: np.ndarray | None
+    unknown: np.ndarray
     n_words: int
     unigram_log: np.ndarray | None
     split: str
@@ -60,8 +64,9 @@ class Completion:
             _held_out_log(docs, held_out, theta, topic_words, total)
             unigram_total += _sums(docs.indptr, held_out * base[docs.words, 0])
             held += _sums(docs.indptr, held_out)
-        known, everything = _sums(docs.indptr, docs.counts), _sums(block.indptr, block.counts)
-        return Scores(docs.rows, total, held, unigram_total, everything, known)
+        everything = _sums(block.indptr, block.counts)
+        unknown = _sums(block.indptr, block.counts * self.unknown[block.words])
+        return Scores(docs.rows, total, held, unigram_total, everything, unknown)
 
     def _observed(self, docs: Docs, repeat: int) -> np.ndarray:
         """Observed count of each entry, float32 (nnz,)."""

@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.order import checked_seed
 from bigtopic.errors import noting
+from bigtopic.inference.content import in_order, keyed_by_content
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import gather
 from bigtopic.learning.work import Work
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import corpus_in_reach, shares_files
-from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import READ_BLOCK_SLICES, Plan, SliceRef
 from bigtopic.state.contract.kernel_results import check_doc_topics
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
 
-__all__ = ["Inferred", "infer", "unknown_share"]
-
-INFER_SEED = 0x5EED
+__all__ = ["Inferred", "infer"]
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,29 @@ class Inferred:
 class _Context:
     parts: Any
     work: Work
+    seed: int
 
 
 def infer(
-    model: TopicModel, corpus: Any, *, client: Any = None, n_threads: int | None = None
+    model: TopicModel,
+    corpus: Any,
+    *,
+    random_state: int = 0,
+    client: Any = None,
+    n_threads: int | None = None,
 ) -> Iterator[Inferred]:
     """Topics of every document of a corpus, in stored order, a million entries at a time.
 
-    Identical for any number of workers; random kernels are seeded by the documents' source rows.
+    The topics of a document are a function of the model, the document's words and authors that the model knows, and
+    `random_state`, from which kernels draw. Other documents, the order of documents, the ids of the corpus and the
+    number of workers change no bit.
+
+    Raises
+    ------
+    SettingError
+        When `random_state` is not a whole number.
     """
+    seed = checked_seed(random_state) % (1 << 62)
     if not corpus.n_docs:
         return
     work = Work(
@@ -73,7 +86,7 @@ def infer(
         cluster.bounded_map, _infer_task, client=client, n_threads=n_threads or cluster.default_threads()
     )
     with corpus_in_reach(client, corpus):
-        yield from _with_arrays(over, tasks, _Context(corpus.parts, work), model.estimates(), client)
+        yield from _with_arrays(over, tasks, _Context(corpus.parts, work, seed), model.estimates(), client)
 
 
 def _with_arrays(
@@ -108,37 +121,24 @@ def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) ->
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
         rows.append(block.rows)
-        topics.append(_doc_topics(block, arrays, context.work))
+        topics.append(_doc_topics(in_order(block, context.work.id_maps), arrays, context.work, context.seed))
         tokens.append(_known_tokens(block, context.work.id_maps.get("word")))
     return Inferred(np.concatenate(rows), np.concatenate(topics), np.concatenate(tokens))
 
 
-def _doc_topics(block: Block, arrays: Any, work: Work) -> np.ndarray:
+def _doc_topics(block: Block, arrays: Any, work: Work, seed: int) -> np.ndarray:
     """Topics of documents; one document at a time if the documents of a slice influence each other."""
     if work.kernel.interacts and block.n_docs > 1:
-        alone = [_doc_topics(block[i : i + 1], arrays, work) for i in range(block.n_docs)]
+        alone = [_doc_topics(block[i : i + 1], arrays, work, seed) for i in range(block.n_docs)]
         return np.concatenate(alone)
     gathered = gather(block, arrays, work)
+    docs = keyed_by_content(gathered.docs, gathered.axes)
     with noting(f"kernel {work.kernel.name!r}"):
-        result = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None)
-    return check_doc_topics(work.kernel, gathered.docs, gathered.hyper, result)
+        result = work.kernel.run(docs, gathered.view, gathered.hyper, seed, None)
+    return check_doc_topics(work.kernel, docs, gathered.hyper, result)
 
 
 def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:
     counts = block.counts if id_map is None else np.where(id_map[block.words] >= 0, block.counts, 0)
     sums = np.concatenate([[0.0], np.cumsum(counts, dtype=np.float64)])
     return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
-
-
-def unknown_share(
-    model: TopicModel, corpus: Any, *, client: Any = None, n_threads: int | None = None
-) -> float:
-    """Share of the corpus' tokens whose words the model does not know."""
-    mapping = model.word_map(corpus.vocabulary)
-    if mapping is None:
-        return 0.0
-    # Of exactly these documents: a view may be the part of a multilingual corpus in the model's language.
-    frequency = counted_vocabulary(corpus, client, n_threads).frequency
-    assert frequency is not None
-    total = float(np.sum(frequency))
-    return float(np.sum(frequency[mapping < 0])) / total if total > 0 else 0.0

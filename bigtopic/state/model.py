@@ -9,6 +9,7 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError
+from bigtopic.ingestion.text import left_out
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor
@@ -75,6 +76,11 @@ class TopicModel:
     def known_share(self) -> float:
         """Share of the tokens of the training texts whose word passed limits such as min_df."""
         return float((self.text or {}).get("known_share", 1.0)) or 1.0
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Words that the training texts were left without: stop words, and those that were too common or named."""
+        return left_out(self.text)
 
     @property
     def topic_words(self) -> LazyArray:
@@ -172,7 +178,7 @@ class ModelTopics:
         self.n_components = model.n_components
         self.doc_topic_prior = model.doc_topic_prior
         self.vocabulary = model.vocabulary
-        self.known_share = model.known_share
+        self.known_share, self.left_out = model.known_share, model.left_out
         self.n_words = len(model.vocabulary)
 
     @property

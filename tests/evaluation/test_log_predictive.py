@@ -19,7 +19,8 @@ CORPUS = from_matrix(TRUTH.counts)
 
 
 def completion(split="token", ratio=0.5, repeats=1, seed=0):
-    return Completion(topics_of(TRUTH.components), None, 80, None, split, ratio, repeats, seed)
+    known = topics_of(TRUTH.components), None, np.zeros(80, bool)
+    return Completion(*known, 80, None, split, ratio, repeats, seed)
 
 
 def observed_by_row(corpus, **settings):
@@ -158,7 +159,7 @@ def test_words_are_matched_by_name_and_the_unknown_are_reported():
     some = log_predictive(TRUTH.components[:, known], named, vocabulary=[words[i] for i in known])
     kept = TRUTH.counts.sum(axis=0)[known].sum() / TRUTH.counts.sum()
     assert some.unknown_share == pytest.approx(1 - kept)
-    with pytest.raises(VocabularyMismatch, match="the model knows only"):
+    with pytest.raises(VocabularyMismatch, match="the model does not know 100%"):
         log_predictive(TRUTH.components, named, vocabulary=[f"other{i}" for i in range(80)])
 
 

@@ -11,10 +11,8 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
-from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.estimators.lda import LDA
 from bigtopic.inference import infer as module
-from bigtopic.inference.infer import infer, unknown_share
+from bigtopic.inference.infer import infer
 from bigtopic.plan import slices
 from bigtopic.state.new_model import new_model
 
@@ -37,7 +35,7 @@ def joined(pieces):
 
 @pytest.mark.parametrize("method", ["online-ope", "online-cvb0", "vb"])
 def test_every_document_in_stored_order(many_parts, corpus, synthetic, method):
-    """Also where inference draws: coins are keyed by source rows."""
+    """Also where inference draws: coins are keyed by content."""
     rows, topics, tokens = joined(list(infer(make(corpus, method), many_parts, n_threads=2)))
     np.testing.assert_array_equal(rows, corpus.rows(order="stored"))
     np.testing.assert_array_equal(tokens, np.asarray(synthetic.counts.sum(axis=1)).ravel()[rows])
@@ -73,23 +71,3 @@ def test_workers_infer_the_same_also_when_one_dies(many_parts, corpus, mortal_wo
             os.kill(next(iter(mortal_workers.run(os.getpid).values())), signal.SIGKILL)
     for found, expected in zip(joined(pieces), here, strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_the_share_of_unknown_tokens(corpus):
-    model = make(corpus)
-    assert unknown_share(model, corpus) == 0
-    frequency = corpus.vocabulary.frequency
-    names = [f"w{i}" if i < 50 else f"x{i}" for i in range(80)]
-    other = Corpus(corpus.parts, Vocabulary(names, None, corpus.vocabulary.document_frequency, frequency))
-    assert unknown_share(model, other) == pytest.approx(frequency[50:].sum() / frequency.sum())
-
-
-@pytest.mark.parametrize("method", ["online-cvb0", "online-vb", "cgs", "ml-ope", "sgs", "scvb0"])
-def test_topics_of_a_text_do_not_depend_on_the_other_texts(method):
-    """What is read with it determines the ids that its words have, not their order."""
-    rng = np.random.default_rng(3)
-    words = np.array([f"w{i}" for i in range(60)])
-    texts = [" ".join(rng.choice(words, 30, p=rng.dirichlet(np.full(60, 0.2)))) for _ in range(80)]
-    model = LDA(5, method=method, max_iter=2, random_state=1, progress=False).fit(texts)
-    for text in texts[:40:13]:  # always the first document: coins are keyed by positions
-        np.testing.assert_array_equal(model.transform([text])[0], model.transform([text, *texts])[0])

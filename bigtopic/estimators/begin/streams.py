@@ -117,11 +117,9 @@ def _extended(known: Vocabulary, new: Vocabulary, of_all: bool) -> Vocabulary:
 
 def warn_of_left_out(model: TopicModel, corpus: Corpus) -> None:
     """Warn of words that are new to the model because they were left out of the texts of its first documents."""
-    from bigtopic.ingestion.text import left_out
-
     if not (model.vocabulary.named and corpus.vocabulary.named):
         return
-    words = sorted(left_out(model.text))
+    words = sorted(model.left_out)
     unknown = (model.vocabulary.index_of(words) < 0) & (corpus.vocabulary.index_of(words) >= 0)
     found = [word for word, new in zip(words, unknown, strict=True) if new]
     if found:

@@ -27,7 +27,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.counted import counted
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.completion import Completion, Scores
 from bigtopic.evaluation.fold_in import word_map
@@ -36,6 +36,7 @@ from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
+from bigtopic.inference.known import check_known, unknown_words
 from bigtopic.renamed import renamed
 
 __all__ = ["MEASURE", "LogPredictive", "log_predictive", "ratio_of_sums"]
@@ -53,7 +54,8 @@ class LogPredictive(Result):
     n_tokens : held-out tokens, over all repeats
     n_docs : documents with held-out tokens; shorter ones are left out
     unigram : `value` of the unigram baseline, or None if the training frequencies are unknown
-    unknown_share : share of the corpus' tokens that the model does not know; they are left out
+    unknown_share : share of the corpus' tokens of words that the model does not know and its training texts were not
+        left without; both are left out of the score
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and held-out
         tokens of each document, in source order
     """
@@ -153,7 +155,7 @@ def log_predictive(
     SettingError
         When a setting has a value that is not allowed.
     VocabularyMismatch
-        When the model knows fewer than half of the tokens.
+        When the model knows too few of at least 300 tokens (it warns of fewer), see `LDA.transform`.
     InputError
         When no document is long enough to divide, or counts are fractional and `split` is "token".
 
@@ -175,9 +177,8 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
     corpus, source, train = subject.corpus, subject.source, subject.train
     if train is None and isinstance(subject.vocabulary, Corpus):
         train = subject.vocabulary
-    return Completion(
-        source, word_map(corpus, source), corpus.n_words, _unigram_log(source, train), **settings
-    )
+    id_map, unknown = word_map(corpus, source), unknown_words(source, corpus.vocabulary)
+    return Completion(source, id_map, unknown, corpus.n_words, _unigram_log(source, train), **settings)
 
 
 def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
@@ -186,8 +187,8 @@ def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
 
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
     scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-    known_share = getattr(completion.source, "known_share", 1.0)
-    return _summary(scores, completion.unigram_log is not None, known_share)
+    check_known(completion.source, float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum()))
+    return _summary(scores, completion.unigram_log is not None)
 
 
 def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> Scores:
@@ -210,17 +211,12 @@ def _check(ratio: float, repeats: int) -> None:
         raise SettingError(f"repeats: must be at least 1, found {repeats!r}")
 
 
-def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredictive:
-    everything, known = scores.all_tokens.sum(), scores.known_tokens.sum()
-    if 2 * known < everything * known_share:
-        raise VocabularyMismatch(
-            f"the model knows only {known:,.0f} of the corpus' {everything:,.0f} tokens; "
-            "score it on documents in the language and with the tokeniser settings of its training texts; if they "
-            "hold many words that training left out, ingest them with vocabulary=model"
-        )
+def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
     scored = scores.tokens > 0
     if not scored.any():
-        raise InputError("corpus: no document has two tokens to divide into observed and held-out ones")
+        raise InputError(
+            "corpus: no document has two tokens that the model knows, to divide into observed and held-out ones"
+        )
     total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
     value, error = ratio_of_sums(total, tokens)
     return LogPredictive(
@@ -230,7 +226,7 @@ def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredi
         n_tokens=float(tokens.sum()),
         n_docs=int(scored.sum()),
         unigram=ratio_of_sums(scores.unigram[scored], tokens)[0] if with_unigram else None,
-        unknown_share=float(1 - known / everything),
+        unknown_share=float(scores.unknown_tokens.sum() / scores.all_tokens.sum()),
         rows=scores.rows[scored],
         log_likelihood=total,
         tokens=tokens,

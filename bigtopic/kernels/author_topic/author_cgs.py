@@ -297,8 +297,8 @@ def _check_labels(docs: Docs, counts: np.ndarray, labels: np.ndarray, n_labels: 
     beyond = _first_beyond(frozen(docs.indptr, np.int64), frozen(counts, np.int64), labels, n_labels)
     if beyond >= 0:
         raise ModelError(
-            f"the document in row {docs.rows[beyond]} of the source has fewer authors than when it was labelled; fit a "
-            "new model"
+            f"the document in row {docs.source_row(beyond)} of the source has fewer authors than when it was labelled; "
+            "fit a new model"
         )
 
 

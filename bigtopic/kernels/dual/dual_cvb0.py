@@ -23,13 +23,25 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.collapsed import cvb0
+from bigtopic.kernels.support.entry import OUTER, frozen
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
+
+
+@njit(**OUTER)
+def _mix(columns, transfer, out):
+    """`out` += columns @ transfer, each row by itself: in a product of matrices its last bit depends on the others."""
+    for c in range(columns.shape[0]):
+        for j in range(transfer.shape[0]):
+            share = columns[c, j]
+            for k in range(transfer.shape[1]):
+                out[c, k] += share * transfer[j, k]
 
 
 def run(
@@ -57,7 +69,12 @@ def run(
         When `max_doc_update_iter` is not a whole number of at least 1.
     """
     columns, transfer = view.arrays["column_topics"], _transfer(view, hyper)
-    words = _padded(columns @ transfer.T)
+    if hyper.statistics:
+        words = _padded(columns @ transfer.T)
+    else:
+        dtype, by_column = columns.dtype, _padded(transfer.T)
+        words = buffers.zeros((len(columns), by_column.shape[1]), dtype)
+        _mix(frozen(columns, dtype), frozen(by_column, dtype), words)
     prior = np.full(hyper.n_components, hyper.priors["row_topics"])
     told = hyper._replace(doc_topic_prior=prior, doc_topics=True, statistics=())
     found = cvb0.run(docs, View({"topic_words": words}, {}), told, seed, None)

@@ -190,7 +190,7 @@ def whole_counts(docs: Docs) -> np.ndarray:
 
 def fractional(docs: Docs, entry: int) -> InputError:
     """The error for an entry whose count is not a whole number."""
-    row = docs.rows[np.searchsorted(docs.indptr, entry, side="right") - 1]
+    row = docs.source_row(int(np.searchsorted(docs.indptr, entry, side="right")) - 1)
     return InputError(
         f"document {row} has a count of {docs.counts[entry]:g}, but labels are of whole tokens; {TAKES_WEIGHTS}"
     )

@@ -10,6 +10,7 @@ from bigtopic.errors import SettingError
 from bigtopic.methods.formula import Formula
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
+from bigtopic.schemes import settings
 from bigtopic.schemes.newton import Newton
 from bigtopic.types import Kernel, Scheme
 

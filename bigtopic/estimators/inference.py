@@ -20,6 +20,7 @@ from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.tables import write_table
+from bigtopic.inference.choice import inferring
 from bigtopic.inference.infer import Inferred, infer, unknown_share
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
@@ -48,6 +49,8 @@ class TopicInference(FittedTopics):
         sparse: bool = False,
         min_probability: float = 0.01,
         top_k: int | None = None,
+        inference: Any = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Any:
         """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order; see `set_output`.
 
@@ -57,18 +60,20 @@ class TopicInference(FittedTopics):
         vocabulary : of the documents, see `fit`; their words are matched with the model's
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
+        inference, options : name of the kernel that infers, and its options {name: value}; None for the method's
 
         Raises
         ------
         VocabularyMismatch
             When the model does not know most of the tokens, or a matrix has another width.
         SettingError
-            When `order`, `min_probability` or `top_k` is not allowed.
+            When `order`, `min_probability`, `top_k`, `inference` or one of the `options` is not allowed.
         """
         wanted = by_source(order)
         check_sparsity(min_probability, top_k)
+        model = inferring(self._fitted(), inference, options)
         corpus = self._known_corpus(X, vocabulary)
-        result = self._doc_topics(corpus, wanted)
+        result = self._doc_topics(corpus, wanted, model)
         if sparse:
             from scipy.sparse import csr_matrix
 
@@ -90,13 +95,16 @@ class TopicInference(FittedTopics):
         overwrite: bool = False,
         format: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        inference: Any = None,
+        options: Mapping[str, Any] | None = None,
     ) -> str:
         """Write the topics of documents, as they are computed, to an AnnData store in Zarr with a sparse X.
 
         `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded for any number of
         documents: in source order, the default, they pass through a scratch file; `order="stored"` avoids it. Entries
         below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
-        `storage_options` are passed to fsspec when `url` is a URL. Returns the path.
+        `storage_options` are passed to fsspec when `url` is a URL. `inference` and `options` are those of `transform`.
+        Returns the path.
 
         Parameters
         ----------
@@ -110,11 +118,12 @@ class TopicInference(FittedTopics):
             When the path is taken and `overwrite` is false, or it holds something other than topics.
         """
         kind = target_format(url, format)
+        model = inferring(self._fitted(), inference, options)
         corpus = self._known_corpus(X)
         identity = model_identity(self._fitted())
         return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(
             url,
-            self._infer(corpus, "inferring"),
+            self._infer(corpus, "inferring", model),
             corpus,
             self._fitted().n_components,
             min_probability=min_probability,
@@ -243,18 +252,19 @@ class TopicInference(FittedTopics):
             "term_frequency": counts[used],
         }
 
-    def _doc_topics(self, corpus: Corpus, in_source_order: bool = True) -> np.ndarray:
+    def _doc_topics(self, corpus: Corpus, in_source_order: bool = True, model: Any = None) -> np.ndarray:
         """Topics of documents, float32 (n_docs, n_components)."""
-        pieces = list(self._infer(corpus, "inferring"))
+        pieces = list(self._infer(corpus, "inferring", model))
         if not pieces:
             return np.zeros((0, self._fitted().n_components), np.float32)
         topics = np.concatenate([piece.doc_topics for piece in pieces])
         order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
         return topics if order is None else topics[order]
 
-    def _infer(self, corpus: Any, description: str) -> Iterator[Inferred]:
+    def _infer(self, corpus: Any, description: str, model: Any = None) -> Iterator[Inferred]:
+        model = self._fitted() if model is None else model
         with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
-            for piece in infer(self._fitted(), corpus, client=self._client(), n_threads=self.n_threads):
+            for piece in infer(model, corpus, client=self._client(), n_threads=self.n_threads):
                 bar.update(len(piece.rows))
                 yield piece
 

@@ -208,7 +208,7 @@ def _warn_of_decays(
     for name, value in given.items():
         setting = str(name).rpartition(".")[2]
         known = [before[place][setting] for place in chosen[name]] if name in chosen else [before.get(name)]
-        small = setting.endswith("learning_decay") and is_number(value) and value <= PROVED_DECAY
+        small = setting.endswith("learning_decay") and is_number(value) and 0 < value <= PROVED_DECAY
         if small and value not in known:
             of = "topics" if name in chosen else "topics of documents"
             warn(

@@ -1,4 +1,4 @@
-"""Write the tables of methods into README.md and docs/learning.md, between the marks.
+"""Write the tables of methods, of their settings and of notes on papers into the pages, between the marks.
 
 python docs/methods_table.py
 """
@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import bigtopic as bt
+from bigtopic import kernels, schemes
+from bigtopic.methods.notes import NOTES
+from bigtopic.methods.settings import symbol_in, without_symbol
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "learning.md")
-MARKS = re.compile(r"(<!-- (few|methods|settings) -->\n).*?(\n<!-- /\2 -->)", re.DOTALL)
+PAGES = tuple(
+    ROOT / page for page in ("README.md", "docs/papers.md", "docs/reference/settings.md", "docs/learning.md")
+)
+MARKS = re.compile(r"(<!-- ([\w-]+) -->\n).*?(\n<!-- /\2 -->)", re.DOTALL)
 FEW = ("online-cvb0", "vb", "online-vb", "online-ope", "cgs", "sgs", "lds")
 TABLES = {
     "few": {"method": "method", "summary": "what it does", "use": "when to use it"},
@@ -40,7 +45,10 @@ TABLES = {
 
 
 def table(name: str) -> str:
-    """`bigtopic.methods()` in Markdown: the few of the README, or by family what there is, or all settings."""
+    """`bigtopic.methods()` in Markdown: the few of the README, or by family what there is, or all settings; or one of
+    `OTHERS`."""
+    if name in OTHERS:
+        return OTHERS[name]()
     rows = bt.methods()
     if name == "few":
         return _lines(TABLES[name], [row for few in FEW for row in rows if row["method"] == few])
@@ -65,6 +73,69 @@ def _cell(column: str, row: dict[str, Any]) -> str:
         return ", ".join(f"`{setting}`" for setting in re.findall(r"\w+=[^,)]+", scheme))
     text = str(row[column]).replace("|", "\\|")
     return f"`{text}`" if column in ("method", "kernel") else text
+
+
+def of_kernels() -> str:
+    """The options of all kernels."""
+    rows = []
+    for kernel in map(kernels.load, kernels.names()):
+        rows += [_described(kernel.name, *pair, kernel.meanings[pair[0]]) for pair in kernel.options.items()]
+    return _grid(("kernel", "option", "default", "symbol", "meaning"), rows)
+
+
+def of_schemes() -> str:
+    """The settings of all schemes."""
+    rows = []
+    for scheme in map(schemes.load, schemes.names()):
+        meanings = schemes.meanings(scheme)
+        rows += [
+            _described(scheme.__name__, *pair, meanings[pair[0]])
+            for pair in schemes.settings(scheme()).items()
+        ]
+    return _grid(("scheme", "setting", "default", "symbol", "meaning"), rows)
+
+
+def of_methods() -> str:
+    """What reads the settings of each method, and which values it has of its own."""
+    rows = []
+    for name in bt.methods.names():
+        method = bt.methods.get(name)
+        learns, infers = method.load_kernel(), method.load_inference()
+        moves = [f"`{array}`: `{type(scheme).__name__}`" for array, scheme in method.schemes.items()]
+        own = [f"`{option}={value!r}`" for option, value in method.options.items()]
+        for array, scheme in method.schemes.items():
+            usual = schemes.settings(type(scheme)())
+            changed = {
+                name: value for name, value in schemes.settings(scheme).items() if value != usual[name]
+            }
+            own += [f"`{array}.{name}={value!r}`" for name, value in changed.items()]
+        rows.append((f"`{name}`", f"`{learns.name}`", f"`{infers.name}`", ", ".join(moves), ", ".join(own)))
+    titles = ("method", "kernel that learns", "kernel that infers documents", "schemes", "values of its own")
+    return _grid(titles, rows)
+
+
+def of_papers() -> str:
+    """The notes by paper."""
+    lines = []
+    for paper in sorted({note.paper for note in NOTES}):
+        lines.append(f"## {paper}\n")
+        for note in (note for note in NOTES if note.paper == paper):
+            methods = ", ".join(f"`{name}`" for name in note.methods)
+            lines.append(f"* *{note.kind.capitalize()}*, {methods}: {note.text}")
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+OTHERS = {"kernels": of_kernels, "schemes": of_schemes, "of-methods": of_methods, "papers": of_papers}
+
+
+def _described(owner: str, name: str, default: Any, meaning: str) -> tuple[str, ...]:
+    return f"`{owner}`", f"`{name}`", f"`{default!r}`", symbol_in(meaning), without_symbol(meaning)
+
+
+def _grid(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [titles, ("---",) * len(titles), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def filled(page: str) -> str:

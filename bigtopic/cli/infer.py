@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from os.path import realpath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +14,7 @@ import click
 
 from bigtopic.cli._options import as_json, connected, parallel, random_state
 from bigtopic.cli._pipes import STANDARD, source_file
-from bigtopic.cli._values import FUNCTION, PATH
+from bigtopic.cli._values import FUNCTION, PATH, completed, settings
 from bigtopic.counted import counted
 
 
@@ -37,6 +38,12 @@ from bigtopic.counted import counted
     "format",
     help="Format of THETA: zarr, csv, tsv, jsonl, parquet or h5ad; default its ending, or csv for -.",
 )
+@click.option(
+    "--inference",
+    shell_complete=completed(lambda: import_module("bigtopic.kernels").names()),
+    help="The kernel that infers the topics of documents, such as ope; default the method's.",
+)
+@settings("An option of that kernel, such as eps=1e-6; may be repeated. See 'bigtopic methods NAME'.")
 @click.option("--overwrite", is_flag=True, help="Replace THETA if it exists.")
 @random_state
 @as_json
@@ -51,6 +58,8 @@ def command(
     token_pattern: str | None,
     token_filter: Any,
     format: str | None,
+    inference: str | None,
+    options: Mapping[str, Any] | None,
     overwrite: bool,
     random_state: int,
     as_json: bool,
@@ -67,6 +76,7 @@ def command(
     Examples:
         bigtopic infer topics.zarr articles.zarr theta.zarr
         bigtopic infer topics.zarr new.csv theta.parquet --text-column body
+        bigtopic infer topics.zarr articles.zarr theta.zarr --inference ope --option n_iter=100
         cat new.jsonl | bigtopic infer topics.zarr - - --to jsonl
     """
     from bigtopic.cli import _show
@@ -75,18 +85,20 @@ def command(
 
     _check(documents, theta, as_json, overwrite)
     target = sys.stdout.buffer if theta == STANDARD else theta
-    settings: dict[str, Any] = {
+    chosen: dict[str, Any] = {
         "min_probability": min_probability,
         "top_k": top_k,
         "format": format or ("csv" if theta == STANDARD else None),
         "overwrite": overwrite,
     }
-    check_target(target, **settings)
+    check_target(target, **chosen)
     estimator = load_model(model, token_pattern=token_pattern)
     read = _as_corpus(documents, estimator, text_column, token_filter, n_threads)
     with connected(scheduler) as client, read as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
-        written = estimator.transform_to(corpus, target, random_state=random_state, **settings)
+        written = estimator.transform_to(
+            corpus, target, inference=inference, options=options, random_state=random_state, **chosen
+        )
     if theta == STANDARD:
         return
     if as_json:
@@ -128,7 +140,7 @@ def _as_corpus(
         return
     from bigtopic.ingestion.ingest import ingest
 
-    settings = _text_settings(estimator._fitted().text or {}, token_filter)
+    own = _text_settings(estimator._fitted().text or {}, token_filter)
     with source_file(source) as path, TemporaryDirectory(prefix="bigtopic-infer-") as folder:
         yield ingest(
             path,
@@ -138,7 +150,7 @@ def _as_corpus(
             client=False,
             n_threads=n_threads,
             max_df=1.0,
-            **settings,
+            **own,
         )
 
 
@@ -150,7 +162,7 @@ def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, An
     if token_filter is not None and stored.get("token_filter") is None:
         raise SettingError("token_filter: the texts of the model were tokenised without one; leave it out")
     try:
-        settings = TextSettings.like(stored, token_filter=token_filter)
+        found = TextSettings.like(stored, token_filter=token_filter)
     except SettingError as error:
         if stored.get("tokenizer") is None:
             raise
@@ -158,8 +170,8 @@ def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, An
             f"{error}. A tokenizer cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
             "function, and pass that corpus"
         ) from error
-    _check_filter(stored.get("token_filter"), settings.to_dict()["token_filter"])
-    return {name: value for name, value in vars(settings).items() if name != "min_doc_length"}
+    _check_filter(stored.get("token_filter"), found.to_dict()["token_filter"])
+    return {name: value for name, value in vars(found).items() if name != "min_doc_length"}
 
 
 def _check_filter(recorded: str | None, given: str | None) -> None:

@@ -47,9 +47,9 @@ class AuthorTopicModel(AuthorUpdates):
         learns from short minibatches; None for 1. It changes the result, which is the same on any number of workers.
         See 'Replicas' in the documentation
     replica_updates : updates of each replica before their changes are added; None for 8. It changes the result, too
-    max_doc_update_iter : largest number of local iterations per document, where there are any: for documents without
-        known authors, and in some methods. None for the method's default
-    mean_change_tol : mean change below which these iterations stop earlier; None for the method's default
+    max_doc_update_iter : largest number of local iterations per document, of methods that learn with such; None for the
+        method's default
+    mean_change_tol : mean change below which they stop earlier, likewise
     options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
         schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`

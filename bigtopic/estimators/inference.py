@@ -20,6 +20,7 @@ from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.tables import write_table
+from bigtopic.inference.choice import inferring
 from bigtopic.inference.infer import Inferred, infer
 from bigtopic.inference.known import check_known, unknown_tokens
 from bigtopic.parallel import cluster
@@ -50,6 +51,8 @@ class TopicInference(FittedTopics):
         min_probability: float = 0.01,
         top_k: int | None = None,
         random_state: int = 0,
+        inference: Any = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Any:
         """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order; see `set_output`.
 
@@ -64,18 +67,21 @@ class TopicInference(FittedTopics):
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
         random_state : seed of the draws of kernels that draw: "ope", "gibbs" and "gibbs_expected_log"; topics vary
             from one to another by as much as the draws decide
+        inference, options : name of the kernel that infers, and its options {name: value}; None for the method's
 
         Raises
         ------
         VocabularyMismatch
             When the model knows too few of at least 300 tokens (it warns of fewer), or a matrix has another width.
         SettingError
-            When `order`, `min_probability`, `top_k` or `random_state` is not allowed.
+            When `order`, `min_probability`, `top_k`, `random_state`, `inference` or one of the `options` is not
+            allowed.
         """
         wanted = by_source(order)
         check_sparsity(min_probability, top_k)
+        model = inferring(self._fitted(), inference, options)
         corpus = self._known_corpus(X, vocabulary)
-        result = self._doc_topics(corpus, wanted, random_state)
+        result = self._doc_topics(corpus, wanted, random_state, model)
         if sparse:
             from scipy.sparse import csr_matrix
 
@@ -98,14 +104,16 @@ class TopicInference(FittedTopics):
         format: str | None = None,
         random_state: int = 0,
         storage_options: Mapping[str, Any] | None = None,
+        inference: Any = None,
+        options: Mapping[str, Any] | None = None,
     ) -> str:
         """Write the topics of documents, as they are computed, to an AnnData store in Zarr with a sparse X.
 
         `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded for any number of
         documents: in source order, the default, they pass through a scratch file; `order="stored"` avoids it. Entries
         below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
-        `random_state` is that of `transform`; `storage_options` are passed to fsspec when `url` is a URL. Returns the
-        path.
+        `random_state`, `inference` and `options` are those of `transform`; `storage_options` are passed to fsspec when
+        `url` is a URL. Returns the path.
 
         Parameters
         ----------
@@ -119,11 +127,12 @@ class TopicInference(FittedTopics):
             When the path is taken and `overwrite` is false, or it holds something other than topics.
         """
         kind = target_format(url, format)
+        model = inferring(self._fitted(), inference, options)
         corpus = self._known_corpus(X)
         identity = model_identity(self._fitted())
         return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(
             url,
-            self._infer(corpus, "inferring", random_state),
+            self._infer(corpus, "inferring", random_state, model),
             corpus,
             self._fitted().n_components,
             min_probability=min_probability,
@@ -252,19 +261,24 @@ class TopicInference(FittedTopics):
             "term_frequency": counts[used],
         }
 
-    def _doc_topics(self, corpus: Corpus, in_source_order: bool = True, random_state: int = 0) -> np.ndarray:
+    def _doc_topics(
+        self, corpus: Corpus, in_source_order: bool = True, random_state: int = 0, model: Any = None
+    ) -> np.ndarray:
         """Topics of documents, float32 (n_docs, n_components)."""
-        pieces = list(self._infer(corpus, "inferring", random_state))
+        pieces = list(self._infer(corpus, "inferring", random_state, model))
         if not pieces:
             return np.zeros((0, self._fitted().n_components), np.float32)
         topics = np.concatenate([piece.doc_topics for piece in pieces])
         order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
         return topics if order is None else topics[order]
 
-    def _infer(self, corpus: Any, description: str, random_state: int = 0) -> Iterator[Inferred]:
+    def _infer(
+        self, corpus: Any, description: str, random_state: int = 0, model: Any = None
+    ) -> Iterator[Inferred]:
+        model = self._fitted() if model is None else model
         workers = {"client": self._client(), "n_threads": self.n_threads}
         with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
-            for piece in infer(self._fitted(), corpus, random_state=random_state, **workers):
+            for piece in infer(model, corpus, random_state=random_state, **workers):
                 bar.update(len(piece.rows))
                 yield piece
 

@@ -47,9 +47,9 @@ class LDA(TopicLearning):
         documentation
     replica_updates : updates of each replica before their changes are added; None for 8 if `replicas` is given. It
         changes the result, too
-    max_doc_update_iter : largest number of local iterations per document; None for the method's default
-    mean_change_tol : mean change below which the local iterations of a document stop earlier; None for the method's
-        default
+    max_doc_update_iter : largest number of local iterations per document, of methods that learn with such; None for the
+        method's default
+    mean_change_tol : mean change below which they stop earlier, likewise
     options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
         schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`

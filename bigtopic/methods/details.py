@@ -21,7 +21,8 @@ _APART = ("settings", "notes", "bibtex")
 class MethodDetails(dict[str, Any]):
     """A method by what there is to know of it; displayed as text, and as tables in notebooks.
 
-    Beside the columns of `methods()` it has "settings", see `bigtopic.methods.settings.settings_of`; "notes", a list of
+    Beside the columns of `methods()` it has "slice_size", "inner" and "tol", see `Method`, where they are not the usual
+    ones; "settings", see `bigtopic.methods.settings.settings_of`; "notes", a list of
     {"paper", "kind", "text"}; and "bibtex".
     """
 
@@ -68,7 +69,9 @@ def details_of(method: Method, row: dict[str, Any]) -> MethodDetails:
         for note in NOTES
         if method.name in note.methods
     ]
-    return MethodDetails(row, settings=settings_of(method), notes=notes, bibtex=bibtex_of(method))
+    inner = "" if method.inner == 1 else str(method.inner)
+    more = {"slice_size": method.slice_size or "", "inner": inner, "tol": method.tol or ""}
+    return MethodDetails({**row, **more}, settings=settings_of(method), notes=notes, bibtex=bibtex_of(method))
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -19,7 +19,7 @@ from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.schedule import is_number
 from bigtopic.types import Scheme
 
-__all__ = ["check_learns", "named", "read_by", "settings_of", "symbol_in", "with_settings"]
+__all__ = ["check_learns", "named", "read_by", "settings_of", "symbol_in", "with_settings", "without_symbol"]
 
 PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
 _STEP_SIZE = ("learning_decay", "learning_offset")
@@ -149,10 +149,14 @@ def symbol_in(meaning: str) -> str:
     return found[1] if found else ""
 
 
+def without_symbol(meaning: str) -> str:
+    """The text about a setting without its symbol."""
+    return meaning.replace(f"; in the literature {symbol_in(meaning)}", "")
+
+
 def _row(name: str, default: Any, reads: str, meaning: str) -> dict[str, Any]:
-    symbol = symbol_in(meaning)
-    text = meaning.replace(f"; in the literature {symbol}", "") if symbol else meaning
-    return {"option": name, "default": default, "read": reads, "symbol": symbol, "meaning": text}
+    told = {"symbol": symbol_in(meaning), "meaning": without_symbol(meaning)}
+    return {"option": name, "default": default, "read": reads, **told}
 
 
 def _places(method: Method) -> dict[str, Scheme]:
@@ -204,7 +208,7 @@ def _warn_of_decays(
     for name, value in given.items():
         setting = str(name).rpartition(".")[2]
         known = [before[place][setting] for place in chosen[name]] if name in chosen else [before.get(name)]
-        small = setting.endswith("learning_decay") and is_number(value) and value <= PROVED_DECAY
+        small = setting.endswith("learning_decay") and is_number(value) and 0 < value <= PROVED_DECAY
         if small and value not in known:
             of = "topics" if name in chosen else "topics of documents"
             warn(

@@ -8,6 +8,7 @@ import pytest
 from reference.settings import defaults, method_for, needed, other
 
 from bigtopic import methods
+from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.persistence import load_model
 from bigtopic.methods import get, names
 from bigtopic.methods.settings import settings_of, with_settings
@@ -107,3 +108,16 @@ def test_a_method_in_full():
     assert shown == f"{methods('sgs')!r}\n" and "topic_words.decay = 0.7" in shown
     assert json.loads(run("methods", "sgs", "--json").stdout) == methods("sgs")
     assert "bigtopic methods" in run("methods", "magic", code=2).output
+
+
+def test_topics_of_documents_are_inferred_by_another_kernel(model, corpus, tmp_path):
+    chosen = ["--inference", "ope", "--option", "n_iter=20", "--option", "eps=1e-3", "--min-probability", 0]
+    run("infer", model, corpus, tmp_path / "theta.csv", *chosen)
+    written = np.loadtxt(tmp_path / "theta.csv", delimiter=",", skiprows=1, usecols=(-2, -1))
+    options = {"n_iter": 20, "eps": 1e-3}
+    topics = load_model(model).transform(open_corpus(corpus), inference="ope", options=options)
+    np.testing.assert_allclose(written, topics, rtol=1e-4)
+    shown = run("infer", model, corpus, tmp_path / "none.csv", "--inference", "opa", code=2).output
+    assert "did you mean 'ope'" in shown and not (tmp_path / "none.csv").exists()
+    shown = run("infer", model, corpus, tmp_path / "none.csv", "--option", "n_iter=3", code=2).output
+    assert "kernel 'cvb0', which infers topics of documents, has none of that name" in " ".join(shown.split())

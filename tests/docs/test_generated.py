@@ -26,6 +26,23 @@ def test_tables_of_methods_are_those_of_the_code():
     assert {*script["FEW"]} <= {row["method"] for row in methods()}
 
 
+def test_every_setting_of_kernels_and_schemes_is_on_the_page_of_settings():
+    from bigtopic import kernels, schemes
+
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    known = [(name, option) for name in kernels.names() for option in kernels.load(name).options]
+    for scheme in map(schemes.load, schemes.names()):
+        known += [(scheme.__name__, setting) for setting in schemes.settings(scheme())]
+    assert not [(owner, name) for owner, name in known if f"\n| `{owner}` | `{name}` | `" not in page]
+
+
+def test_every_note_is_on_the_page_of_papers():
+    from bigtopic.methods.notes import NOTES
+
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    assert not [note.text for note in NOTES if note.text not in page or f"## {note.paper}\n" not in page]
+
+
 def test_every_kernel_has_a_method_or_a_row():
     from bigtopic import kernels
 

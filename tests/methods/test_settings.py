@@ -18,6 +18,7 @@ from bigtopic.ingestion.ingest import ingest
 from bigtopic.methods import get, names
 from bigtopic.methods.settings import settings_of, with_settings
 from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.model import TopicModel
 
@@ -117,6 +118,84 @@ def test_every_option_of_a_kernel_is_read(name, corpus, monkeypatch):
     monkeypatch.setattr(TopicModel, "hyper", hyper)
     estimator(name).fit(corpus)
     assert set().union(*(options.read for options in seen)) >= get(name).load_kernel().options.keys()
+
+
+BY_KERNEL = {
+    (get(name).load_kernel().name, option): name
+    for name in names()
+    for option in get(name).load_kernel().options
+}
+
+
+@pytest.mark.parametrize(("option", "name"), [(option, name) for (_, option), name in BY_KERNEL.items()])
+def test_an_option_of_a_kernel_that_is_no_such_value_is_refused(option, name, corpus):
+    for wrong in (-1, "nonsense", float("nan"), None, [1]):
+        with pytest.raises(SettingError, match=option):
+            estimator(name, options={option: wrong}).fit(corpus)
+
+
+def watched(scheme):
+    """The scheme, and the settings that its steps read."""
+    kind, seen = type(scheme), set()
+
+    class Watched(kind):
+        stepping = False
+
+        def __getattribute__(self, name):
+            if type(self).stepping:
+                seen.add(name)
+            return super().__getattribute__(name)
+
+        def step(self, array, stats, info):
+            type(self).stepping = True
+            super().step(array, stats, info)
+            type(self).stepping = False
+
+    if issubclass(kind, PlainStep):
+
+        def factors(self, info):
+            type(self).stepping = True
+            found = kind.factors(self, info)
+            type(self).stepping = False
+            return found
+
+        Watched.factors = factors
+    return Watched(**schemes.settings(scheme)), seen
+
+
+def with_scheme(name):
+    """A method with a scheme of this name, where it moves, and the scheme."""
+    if name == "lazy_langevin":
+        method = replace(get("lds"), schemes={"topic_words": schemes.load(name)()})
+    elif name == "fixed_point":
+        method = replace(
+            get("g-oem"), schemes={**get("g-oem").schemes, "doc_topic_prior": schemes.load(name)()}
+        )
+    else:
+        learn = ("doc_topic_prior", "topic_word_prior", "author_topic_prior")
+        able = [get(each) for each in names()]
+        able += [method_for(row, option) for row, option in ROWS if option.partition(".")[0] in learn]
+        method = next(
+            m for m in able if schemes.load(name) in map(type, {**m.schemes, **m.prior_schemes}.values())
+        )
+    places = {"schemes": method.schemes, "prior_schemes": method.prior_schemes}
+    found = [
+        (f, a, s) for f, held in places.items() for a, s in held.items() if type(s) is schemes.load(name)
+    ]
+    return method, *found[0]
+
+
+@pytest.mark.parametrize("name", schemes.names())
+def test_every_setting_of_a_scheme_is_read_when_it_steps(name, corpus):
+    method, field, array, scheme = with_scheme(name)
+    enabling = {"learning_decay": 0.6} if "learning_offset" in getattr(scheme, "unread", {}) else {}
+    enabling |= {"forgetting_decay": 0.6} if "forgetting_offset" in getattr(scheme, "unread", {}) else {}
+    own, seen = watched(replace(scheme, **enabling))
+    changed = replace(method, name="watched", **{field: {**getattr(method, field), array: own}})
+    estimator(
+        method.name, method=changed, batch_size=10, options={"max_sweeps": 1} if name == "decay_add" else None
+    ).fit(corpus)
+    assert schemes.settings(scheme).keys() <= seen
 
 
 @pytest.mark.parametrize("name", names())

@@ -25,7 +25,16 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
-from bigtopic.kernels.support.entry import INLINE, INNER, OUTER, csr, doc_update_cost, frozen, whole_number
+from bigtopic.kernels.support.entry import (
+    INLINE,
+    INNER,
+    OUTER,
+    csr,
+    doc_update_cost,
+    frozen,
+    tolerance,
+    whole_number,
+)
 from bigtopic.kernels.support.math import fast_digamma, fast_exp
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -164,7 +173,7 @@ def run(
     InputError
         When a document has tokens and no author.
     SettingError
-        When `max_doc_update_iter` is not a whole number of at least 1.
+        When an option has a value that is not allowed.
     """
     topic_words, n = view.arrays["topic_words"], hyper.n_components
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
@@ -179,7 +188,7 @@ def run(
         frozen(topic_words, dtype),
         frozen(_expected_logs(view.arrays["author_topics"], n), np.float64),
         whole_number(hyper.options, "max_doc_update_iter", 1),
-        float(hyper.options["mean_change_tol"]),
+        tolerance(hyper.options),
         np.empty(most),
         np.empty(most),
         *np.zeros((3, topic_words.shape[1])),

@@ -30,6 +30,8 @@ from bigtopic.kernels.support.entry import (
     doc_update_cost,
     frozen,
     padded_prior,
+    step_size,
+    tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.math import exp_digamma
@@ -150,11 +152,12 @@ def run(
     InputError
         When a document has tokens and no author.
     SettingError
-        When `max_doc_update_iter` is not a whole number of at least 1.
+        When an option has a value that is not allowed.
     """
     topic_words = view.arrays["topic_words"]
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     author_indptr, authors, most = author_lists(docs)
+    decay, offset = step_size(hyper.options, "local", "updates")
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
     by_author = buffers.zeros(view.arrays["author_topics"].shape, dtype)
     by_word = buffers.zeros(topic_words.shape, dtype)
@@ -166,9 +169,9 @@ def run(
         frozen(view.arrays["author_topics"], dtype),
         frozen(view.arrays["author_documents"], dtype),
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        dtype.type((hyper.options["local_offset"] + hyper.step) ** -hyper.options["local_decay"]),
+        dtype.type((offset + hyper.step) ** -decay),
         whole_number(hyper.options, "max_doc_update_iter", 1),
-        float(hyper.options["mean_change_tol"]) * hyper.n_components,
+        tolerance(hyper.options) * hyper.n_components,
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
         *(buffers.empty((most, n_columns), dtype) for _ in range(3)),

@@ -38,6 +38,7 @@ from bigtopic.kernels.support.entry import (
     frozen,
     padded_prior,
     put_shares,
+    tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.memory import prefetch
@@ -246,8 +247,8 @@ def run(
     Raises
     ------
     SettingError
-        When `max_doc_update_iter` is not a whole number of at least 1; or the statistics of the prior are wanted, and a
-        count is not a whole number.
+        When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
+        whole number.
     """
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
@@ -284,7 +285,7 @@ def run(
 def _options(hyper: Hyper) -> tuple[float, float, float]:
     """Sweeps, tolerance and number of topics."""
     sweeps = whole_number(hyper.options, "max_doc_update_iter", 1)
-    return float(sweeps), float(hyper.options["mean_change_tol"]), float(hyper.n_components)
+    return float(sweeps), tolerance(hyper.options), float(hyper.n_components)
 
 
 def _loop_options(hyper: Hyper) -> np.ndarray:

@@ -30,9 +30,17 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
+from bigtopic.kernels.support.entry import (
+    INNER,
+    OUTER,
+    csr,
+    frozen,
+    padded_prior,
+    put_shares,
+    step_size,
+    whole_number,
+)
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
@@ -156,11 +164,11 @@ def run(
     Raises
     ------
     SettingError
-        When `burn_in` is not a whole number of at least 0, or a step size is none; or the statistics of the prior are
-        wanted, and a count is not a whole number.
+        When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
+        whole number.
     """
     burn_in = whole_number(hyper.options, "burn_in", 0)
-    decay, offset = _step_size(hyper.options)
+    decay, offset = step_size(hyper.options, "doc_learning", "tokens")
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
@@ -199,18 +207,6 @@ def run(
     passes = float(np.count_nonzero(lengths) * (burn_in + 1))
     info = {"iterations": passes, "dropped_tokens": dropped}
     return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
-
-
-def _step_size(options: Mapping[str, Any]) -> tuple[float, float]:
-    """Decay and offset of the documents' step size, checked."""
-    decay, offset = options["doc_learning_decay"], options["doc_learning_offset"]
-    if not 0 < decay <= 1:
-        raise SettingError(
-            f"doc_learning_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge)"
-        )
-    if not 0 <= offset < np.inf:
-        raise SettingError(f"doc_learning_offset={offset!r}: must be a number of tokens, at least 0")
-    return float(decay), float(offset)
 
 
 def _cost(options: Mapping[str, Any]) -> float:

@@ -32,7 +32,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.kernels.collapsed import ilr
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
-from bigtopic.kernels.support.entry import counted, frozen, whole_number
+from bigtopic.kernels.support.entry import counted, frozen, tolerance, whole_number
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
@@ -61,11 +61,11 @@ def run(
     Raises
     ------
     SettingError
-        When `max_sweeps` is not a whole number of at least 0; or the statistics of the prior are wanted, and a count
-        is not a whole number.
+        When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
+        whole number.
     """
     max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
-    limit = float(hyper.options["mean_change_tol"]) * float(docs.counts.sum(dtype=np.float64))
+    limit = tolerance(hyper.options) * float(docs.counts.sum(dtype=np.float64))
     past = frozen(view.arrays["topic_words"], np.float64)
     counts, totals = buffers.zeros(past.shape, np.float64), view.totals["topic_words"].astype(np.float64)
     shares = buffers.empty((len(docs.words), hyper.n_components), np.float32)

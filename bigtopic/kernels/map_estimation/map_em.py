@@ -40,6 +40,7 @@ from bigtopic.kernels.support.entry import (
     frozen,
     padded_prior,
     put_shares,
+    tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
@@ -116,7 +117,7 @@ def run(
     Raises
     ------
     SettingError
-        When a topic's prior is below 1, or `max_doc_update_iter` is not a whole number of at least 1.
+        When a topic's prior is below 1, or an option has a value that is not allowed.
     """
     prior = hyper.doc_topic_prior
     if not (prior >= 1).all():
@@ -138,7 +139,7 @@ def run(
         padded_prior(prior - 1, n_columns, dtype),
         padded_prior(np.full(hyper.n_components, 1e-20), n_columns, dtype),
         whole_number(hyper.options, "max_doc_update_iter", 1),
-        float(hyper.options["mean_change_tol"]),
+        tolerance(hyper.options),
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
         buffers.empty((n_columns,), dtype),

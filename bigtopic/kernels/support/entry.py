@@ -99,6 +99,36 @@ def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
     return int(value)
 
 
+def tolerance(options: Mapping[str, Any]) -> float:
+    """The option `mean_change_tol`, a number from 0.
+
+    Raises
+    ------
+    SettingError
+        When it is not.
+    """
+    value = options["mean_change_tol"]
+    if not 0 <= value < np.inf:
+        raise SettingError(f"mean_change_tol={value!r}: must be a number, at least 0")
+    return float(value)
+
+
+def step_size(options: Mapping[str, Any], name: str, unit: str) -> tuple[float, float]:
+    """Decay and offset of a step size, the options `name`_decay and `name`_offset, the latter in this unit.
+
+    Raises
+    ------
+    SettingError
+        When the decay is not above 0 and at most 1, or the offset not a number from 0.
+    """
+    decay, offset = options[f"{name}_decay"], options[f"{name}_offset"]
+    if not 0 < decay <= 1:
+        raise SettingError(f"{name}_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge)")
+    if not 0 <= offset < np.inf:
+        raise SettingError(f"{name}_offset={offset!r}: must be a number of {unit}, at least 0")
+    return float(decay), float(offset)
+
+
 @njit(**INNER)
 def put_shares(weights, shares):
     """shares[k] = weights[k] / sum(weights), over the length of `shares`."""

@@ -37,6 +37,7 @@ from bigtopic.kernels.support.entry import (
     doc_update_cost,
     frozen,
     padded_prior,
+    tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.expected_logs import expected_logs
@@ -194,7 +195,7 @@ def run(
     Raises
     ------
     SettingError
-        When `max_doc_update_iter` is not a whole number of at least 1, or there is no such `stop`.
+        When an option has a value that is not allowed.
     """
     gammas, result = posterior(docs, view, hyper)
     doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
@@ -229,7 +230,7 @@ def posterior(
         start is not None,
         STOPS.index(stop),
         whole_number(hyper.options, "max_doc_update_iter", 1),
-        float(hyper.options["mean_change_tol"]),
+        tolerance(hyper.options),
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
         buffers.empty((n_columns,), dtype),

@@ -38,7 +38,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return bt.LDA(5, max_iter=2, random_state=1, **QUIET).fit(corpus)
+    return bt.LDA(5, method="online-ope", max_iter=2, random_state=1, **QUIET).fit(corpus)
 
 
 def known_share(model, texts) -> float:

@@ -110,7 +110,7 @@ def test_another_random_state_gives_other_draws():
         if (other != topics).any():
             drawing.add(kernel)
             np.testing.assert_array_equal(other[::-1], model.transform(RECORDS[::-1], random_state=7))
-    assert drawing == {"ope", "gibbs", "gibbs_expected_log"}  # as `transform` says
+    assert drawing == {"ope", "gibbs", "gibbs_expected_log"}
 
 
 @pytest.mark.parametrize("random_state", [None, 0.5, "1", True])

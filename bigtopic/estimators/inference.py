@@ -65,8 +65,8 @@ class TopicInference(FittedTopics):
         vocabulary : of the documents, see `fit`; their words are matched with the model's
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
-        random_state : seed of the draws of kernels that draw: "ope", "gibbs" and "gibbs_expected_log"; topics vary
-            from one to another by as much as the draws decide
+        random_state : seed of the draws, where inference draws, as the kernels "ope" and "gibbs" do; the default gives
+            the same topics at every call
         inference, options : name of the kernel that infers, and its options {name: value}; None for the method's
 
         Raises

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.errors import InputError
+from bigtopic.inference.content import in_order
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.slices import make_docs
@@ -69,7 +70,7 @@ class Asked:
 
     def docs(self, block: Block) -> tuple[Docs, dict[str, np.ndarray | None]]:
         """The documents without words and authors that the model does not know, and the model's ids by axis."""
-        maps = self.id_maps
+        maps, block = self.id_maps, in_order(block, self.id_maps)
         return make_docs(block, self.n_words, maps.get("word"), self.n_authors, maps.get("author"))
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from bigtopic.corpus.order import mix
+from bigtopic.plan.slices import ascending
 from bigtopic.types import Block, Docs
 
 __all__ = ["in_order", "keyed_by_content"]
@@ -26,22 +27,13 @@ def in_order(block: Block, id_maps: Mapping[str, np.ndarray | None]) -> Block:
     ----------
     id_maps : {axis: the model's id of each id of the corpus, or None when they agree}
     """
-    order = _order(block.indptr, block.words, id_maps.get("word"))
+    order = ascending(block.indptr, block.words, id_maps.get("word"))
     if order is not None:
         block = replace(block, words=block.words[order], counts=block.counts[order])
     if block.authors is None or block.author_indptr is None:
         return block
-    order = _order(block.author_indptr, block.authors, id_maps.get("author"))
+    order = ascending(block.author_indptr, block.authors, id_maps.get("author"))
     return block if order is None else replace(block, authors=block.authors[order])
-
-
-def _order(indptr: np.ndarray, ids: np.ndarray, id_map: np.ndarray | None) -> np.ndarray | None:
-    """Positions that sort the ids of each document; None where they are sorted."""
-    mapped = ids if id_map is None else id_map[ids]
-    documents = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    if not ((np.diff(mapped) < 0) & (np.diff(documents) == 0)).any():
-        return None
-    return np.lexsort((mapped, documents))
 
 
 def keyed_by_content(docs: Docs, axes: Mapping[str, np.ndarray | None]) -> Docs:

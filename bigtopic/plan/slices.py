@@ -33,6 +33,7 @@ __all__ = [
     "Plan",
     "Round",
     "SliceRef",
+    "ascending",
     "lookup_table",
     "make_docs",
     "tokens_of",
@@ -350,8 +351,9 @@ def make_docs(
         order, and the corpus' ids on the other documents that were read with this one.
     """
     words, counts = block.words, block.counts
-    if in_order and id_map is not None:
-        words, counts = _in_order(block.indptr, words, counts, id_map)
+    order = ascending(block.indptr, words, id_map) if in_order and id_map is not None else None
+    if order is not None:
+        words, counts = words[order], counts[order]
     indptr, words, counts, ids = _compact(block.indptr, words, counts, n_words, id_map)
     axes: dict[str, np.ndarray | None] = {"word": ids, "column": ids, "row": block.rows.astype(np.int32)}
     if block.author_indptr is None or block.authors is None:
@@ -388,12 +390,10 @@ def _compact(
     return out_indptr, out_ids[:kept], out_counts[:kept], distinct[:n_ids].copy()
 
 
-def _in_order(
-    indptr: np.ndarray, words: np.ndarray, counts: np.ndarray, id_map: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Words and counts, those of each document in the order of what `id_map` maps the words to."""
-    mapped, documents = id_map[words], np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+def ascending(indptr: np.ndarray, ids: np.ndarray, id_map: np.ndarray | None) -> np.ndarray | None:
+    """Positions that sort the ids of each document by what `id_map` maps them to; None where they are sorted."""
+    mapped = ids if id_map is None else id_map[ids]
+    documents = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     if not ((np.diff(mapped) < 0) & (np.diff(documents) == 0)).any():
-        return words, counts
-    order = np.lexsort((mapped, documents))
-    return words[order], counts[order]
+        return None
+    return np.lexsort((mapped, documents))

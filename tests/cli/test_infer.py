@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.ingestion.ingest import ingest
@@ -64,9 +65,21 @@ def test_infer_takes_the_column_with_the_text(model, corpus, tmp_path):
 
 
 def test_infer_refuses_documents_the_model_knows_nothing_of(model, tmp_path):
-    (tmp_path / "new.txt").write_text("le violon et le bateau\n")
+    (tmp_path / "new.txt").write_text("le violon et le bateau\n" * 80)
     shown = run("infer", model, tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output
     assert "does not know 100%" in shown and not (tmp_path / "theta.zarr").exists()
+
+
+def test_infer_draws_from_the_random_state(corpus, tmp_path):
+    run("train", corpus, tmp_path / "ope.zarr", "--method", "online-ope", "--topics", 3)
+    found = []
+    for number, options in enumerate([(), ("--random-state", 0), ("--seed", 7)]):
+        run("infer", tmp_path / "ope.zarr", corpus, tmp_path / f"{number}.zarr", *options)
+        found.append(theta_of(tmp_path / f"{number}.zarr"))
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[2] != found[0]).any()
+    expected = load_model(tmp_path / "ope.zarr").transform(open_corpus(corpus), random_state=7)
+    np.testing.assert_array_equal(found[2], np.where(expected >= 0.01, expected, 0))
 
 
 def test_infer_cannot_split_text_by_a_function_that_is_not_stored(tmp_path):

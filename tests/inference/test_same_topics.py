@@ -110,7 +110,7 @@ def test_another_random_state_gives_other_draws():
         if (other != topics).any():
             drawing.add(kernel)
             np.testing.assert_array_equal(other[::-1], model.transform(RECORDS[::-1], random_state=7))
-    assert drawing == {"ope", "gibbs", "gibbs_expected_log"}  # as `transform` says
+    assert drawing == {"ope", "gibbs", "gibbs_expected_log"}
 
 
 @pytest.mark.parametrize("random_state", [None, 0.5, "1", True])
@@ -125,6 +125,19 @@ def test_documents_without_known_words_have_the_prior_mean(model):
     alone = model.transform([*RECORDS, {"text": ""}])[-1:]
     np.testing.assert_array_equal(topics, alone)
     np.testing.assert_allclose(topics[0], 1 / topics.shape[1], rtol=1e-6)
+
+
+def test_what_authors_say_of_a_document_does_not_depend_on_the_others(stored):
+    model = fitted("author-vb", 5)
+    likely, ranked = model.log_likelihood(RECORDS), model.predict_authors(RECORDS)
+    np.testing.assert_array_equal(model.log_likelihood(RECORDS[::-1])[::-1], likely)
+    assert model.predict_authors(RECORDS[::-1])[::-1] == ranked
+    for i in range(0, len(RECORDS), 7):
+        assert model.log_likelihood([RECORDS[i]])[0] == likely[i]
+        assert model.predict_authors([RECORDS[i]])[0] == ranked[i]
+    own = stored.select(rows=np.arange(200, 200 + len(RECORDS)))
+    np.testing.assert_array_equal(model.log_likelihood(own), likely)
+    assert model.predict_authors(own) == ranked
 
 
 def test_rows_of_a_matrix_and_weights(model):

@@ -69,12 +69,9 @@ def run(
         When `max_doc_update_iter` is not a whole number of at least 1.
     """
     columns, transfer = view.arrays["column_topics"], _transfer(view, hyper)
-    if hyper.statistics:
-        words = _padded(columns @ transfer.T)
-    else:
-        dtype, by_column = columns.dtype, _padded(transfer.T)
-        words = buffers.zeros((len(columns), by_column.shape[1]), dtype)
-        _mix(frozen(columns, dtype), frozen(by_column, dtype), words)
+    dtype, by_column = columns.dtype, _padded(transfer.T)
+    words = buffers.zeros((len(columns), by_column.shape[1]), dtype)
+    _mix(frozen(columns, dtype), frozen(by_column, dtype), words)
     prior = np.full(hyper.n_components, hyper.priors["row_topics"])
     told = hyper._replace(doc_topic_prior=prior, doc_topics=True, statistics=())
     found = cvb0.run(docs, View({"topic_words": words}, {}), told, seed, None)

@@ -146,11 +146,11 @@ def _keeps(scheme: Any) -> bool:
 def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
     if _keeps(scheme):
         say(
-            f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus",
+            f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus or stream",
             show,
         )
     elif not getattr(scheme, "forgets_start", False):
-        say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus", show)
+        say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus or stream", show)
 
 
 def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:

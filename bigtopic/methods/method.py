@@ -164,7 +164,7 @@ class Method:
         for name in set(arrays) & set(schemes):
             if "forgets_start" in settings(schemes[name]):
                 forgets = self._begins_with_nothing(name)
-                schemes[name] = replace(schemes[name], forgets_start=forgets)  # type: ignore[type-var,call-arg]
+                schemes[name] = replace(schemes[name], forgets_start=forgets)  # type: ignore[type-var]
             if name in changes and not getattr(schemes[name], "forgets_start", False):
                 raise SettingError(
                     f"init: method {self.name!r} counts documents in {name!r}, and its scheme "

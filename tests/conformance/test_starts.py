@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
+from bigtopic import kernels
 from bigtopic.methods import Method, get
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.types import Hyper, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference import signed
+from reference import case, signed
 
 K, N_WORDS, PASSES = 3, 60, 2
 HERE = {"client": False, "n_threads": 1, "random_state": 0, "progress": False}
@@ -138,9 +140,8 @@ def test_probabilities_have_no_weight_and_that_is_said(method, corpus, noise, ca
     tokens = begun.components_.sum(dtype=float) - prior
     assert tokens == pytest.approx((1 + PASSES) * corpus.n_tokens, rel=1e-5)
     said = capsys.readouterr().err.splitlines()
-    assert said == [
-        f"init has probabilities and no weight: it counts as {corpus.n_tokens:,.0f} tokens, those of the corpus"
-    ]
+    counted = f"it counts as {corpus.n_tokens:,.0f} tokens, those of the corpus or stream"
+    assert said == [f"init has probabilities and no weight: {counted}"]
 
 
 @by_name([method for method in RESCALING if not is_dual(method)])
@@ -148,7 +149,7 @@ def test_others_rescale_a_start_and_say_so(method, corpus, noise, capsys):
     one, other = (estimator(method, start, progress=None).fit(corpus) for start in (noise, 1000 * noise))
     np.testing.assert_allclose(one.components_, other.components_, rtol=1e-5)
     said = capsys.readouterr().err.splitlines()
-    assert said == [f"init is rescaled to {corpus.n_tokens:,.0f} tokens, those of the corpus"] * 2
+    assert said == [f"init is rescaled to {corpus.n_tokens:,.0f} tokens, those of the corpus or stream"] * 2
 
 
 @by_name(COUNTING)
@@ -207,6 +208,30 @@ def test_a_model_that_has_only_begun_can_be_saved(method, corpus, given, tmp_pat
     np.testing.assert_allclose(begun.get_topics(), topics, atol=0.01)
     go_on = begun.set_params(**HERE, batch_size=model.batch_size).partial_fit(corpus)
     assert bits(go_on) == bits(model)
+
+
+@pytest.mark.parametrize("name", [n for n in kernels.names() if "shares" in kernels.load(n).remembers])
+def test_new_entries_begin_as_those_that_are_not_counted_yet(name):
+    """Given topics draw nothing at random; where nothing was given, equal responsibilities would stay equal."""
+    kernel = kernels.load(name)
+    if "joint" in kernel.views:
+        pytest.skip("has tests of its own")
+    docs, rng = signed.documents([5, 0, 8, 1, 6], N_WORDS, 5, seed=3), np.random.default_rng(2)
+    sizes = {"word": N_WORDS, "author": 5}
+    rows = {
+        name: case.padded(rng.gamma(1.0, size=(sizes[axis], K)), float)
+        for name, axis in kernel.statistics.items()
+    }
+    view = View(rows, {name: values.sum(axis=0) for name, values in rows.items()})
+    told = Hyper(np.full(K, 0.3), K, kernel.options, dict.fromkeys(rows, 0.1), sizes, doc_topics=False)
+    shape = (4, K) if "author_topics" in rows else (K,)
+    nothing = {"shares": np.zeros((len(docs.words), *shape), np.float32)}
+    begun = kernel.run(docs, view, told._replace(begun=True), 1, None)
+    expected, at_random = (kernel.run(docs, view, told, 1, state) for state in (nothing, None))
+    np.testing.assert_array_equal(begun.state["shares"], expected.state["shares"])
+    assert (begun.state["shares"] != at_random.state["shares"]).any()
+    for each, values in expected.stats.items():
+        np.testing.assert_array_equal(begun.stats[each], values)
 
 
 @pytest.mark.distributed

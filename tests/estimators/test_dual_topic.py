@@ -331,3 +331,77 @@ def test_fractional_counts(truth):
 def test_records_before_fitting():
     with pytest.raises(BigtopicError, match="call fit first"):
         bt.DualTopicModel().recommend(0)
+
+
+# ---------------------------------------------------------------- starts
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_start_from_another_model_needs_fewer_passes(method, truth, tmp_path):
+    """Columns are matched by name, rows need not be the same."""
+    names = np.array([f"column {i}" for i in range(50)])
+    first = fit(from_matrix(truth.records(20_000), names), method, max_iter=60)
+    order = np.random.default_rng(3).permutation(50)
+    other = from_matrix(truth.records(20_000, seed=2)[:40, order], names[order])
+    first.save(tmp_path / "model")
+    begun, by_path = (
+        bt.DualTopicModel(*SHAPE, method=method, init=init, max_iter=2, **QUIET).fit(other)
+        for init in (first, str(tmp_path / "model"))
+    )
+    plain = fit(other, method, max_iter=2)
+    assert (begun.joint_ == by_path.joint_).all() and (begun.row_topics_ == by_path.row_topics_).all()
+    distances = [np.abs(m.column_topics_ - first.column_topics_[order]).sum(axis=0) for m in (begun, plain)]
+    assert distances[0].max() < 0.5 < distances[1].max()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_random_joint_distribution_is_a_start(method, truth, tmp_path):
+    counts, several = from_matrix(truth.records(20_000)), {"batch_size": 20, "max_iter": 4}
+    one, same, other, plain = (
+        bt.DualTopicModel(*SHAPE, method=method, init=init, **{**QUIET, "random_state": seed}, **several).fit(
+            counts
+        )
+        for init, seed in (("joint", 0), ("joint", 0), ("joint", 1), (None, 0))
+    )
+    assert (one.joint_ == same.joint_).all()
+    assert (one.joint_ != other.joint_).any() and (one.joint_ != plain.joint_).any()
+    begun = []
+    model = bt.DualTopicModel(*SHAPE, method=method, init="joint", **QUIET, **several)
+    model.set_params(callbacks=[lambda event: begun.append(model.joint_)]).fit(counts)
+    assert begun[0].std() > 0.01
+    assert (model.joint_ == one.joint_).all()
+
+
+def test_the_random_joint_distribution_has_the_joint_prior(truth):
+    """Dirichlet(alpha): the mean over seeds is even, the variance p (1 - p) / (1 + sum of alpha)."""
+    drawn, counts = [], truth.records(100_000)
+    for seed in range(60):
+        begun = []
+        model = bt.DualTopicModel(*SHAPE, init="joint", max_iter=1, **{**QUIET, "random_state": seed})
+        model.set_params(callbacks=[lambda event, m=model, b=begun: b.append(m.joint_)]).fit(counts)
+        drawn.append(begun[0])
+    n, p = np.size(drawn), 1 / 12
+    variance = p * (1 - p) / (1 + 12 * 0.5)
+    squares = (np.array(drawn) - p) ** 2
+    assert abs(squares.mean() - variance) < 4 * squares.std() / np.sqrt(n)
+
+
+@pytest.mark.parametrize(
+    ("init", "says"),
+    [
+        (np.ones((3, 50)), "ndarray has no row topics and column topics; give a fitted DualTopicModel"),
+        (
+            lambda counts: bt.LDA(3, **QUIET, max_iter=1).fit(counts),
+            "TopicModel has no row topics|LDA has no row",
+        ),
+        (
+            lambda counts: fit(counts, shape=(4, 3), max_iter=1),
+            "init has 4 row_topics and 3 column_topics, but",
+        ),
+    ],
+)
+def test_what_is_no_start_of_a_dual_model_is_refused(init, says, truth):
+    counts = truth.records(1_000)
+    given = init(counts) if callable(init) else init
+    with pytest.raises(SettingError, match=says):
+        bt.DualTopicModel(*SHAPE, init=given, **QUIET).fit(counts)

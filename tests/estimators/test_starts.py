@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -275,6 +276,22 @@ def test_a_start_from_a_saved_model_or_another_library(corpus, synthetic, tmp_pa
     by_sklearn = LDA(3, init=other, **settings).fit(corpus)
     by_array = LDA(3, init=other.components_, **settings).fit(corpus)
     np.testing.assert_allclose(by_sklearn.components_, by_array.components_)
+
+
+def test_a_start_from_another_library_keeps_its_weight(corpus, synthetic):
+    """In sums that only grow; gensim's `get_topics` are probabilities, its state has the weights."""
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    other = decomposition.LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(synthetic.counts)
+
+    of_gensim = SimpleNamespace(
+        id2word=dict(enumerate(WORDS)),
+        state=SimpleNamespace(get_lambda=lambda: other.components_),
+        get_topics=lambda: other.components_ / other.components_.sum(axis=1, keepdims=True),
+    )
+    expected = other.components_.sum() + corpus.n_tokens
+    for init in (other, other.components_, of_gensim):
+        model = LDA(3, method="streaming-vb", init=init, **QUIET).fit(corpus)
+        assert model.components_.sum(dtype=float) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_start_is_matched_by_word(corpus, synthetic):

@@ -176,3 +176,35 @@ def test_a_lone_record_goes_to_any_pair_however_small_the_priors(priors):
             chain.sweep()
         drawn.append(chain.state["labels"][0, 0])
     assert chisquare(np.bincount(drawn, minlength=6)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("shape", "replicas"), [((2, 3), 1), ((5, 12), 1), ((10, 16), 1), ((3, 4), 2)])
+def test_labels_are_drawn_given_the_topics_that_a_run_begins_with(docs, shape, replicas):
+    rng = np.random.default_rng(2)
+    given = (
+        50 * rng.gamma(0.3, size=(docs.n_words, shape[1])),
+        1000 * rng.dirichlet(np.ones(shape[0] * shape[1])),
+    )
+    chain = Chain(KERNEL, docs, shape, replicas=replicas).begin(given[0], given[1].reshape(shape))
+    told = docs, *chain.weights, *chain.totals, chain.hyper.options, chain.seed + 1, None
+    *weights, labels = REFERENCE["infer"](*told, pairs="given")
+    chain.sweep()
+    np.testing.assert_array_equal(chain.state["labels"], labels)
+    for own, expected in zip(chain.weights, weights, strict=True):
+        np.testing.assert_allclose(own, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("shape", "replicas"), [((2, 3), 1), ((10, 16), 1), ((3, 4), 2)])
+def test_labels_are_drawn_from_a_joint_distribution_alone(docs, shape, replicas):
+    """Also that of another slice, once columns are counted: then given what is counted."""
+    theta = 1000 * np.random.default_rng(2).dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
+    chain = Chain(KERNEL, docs, shape, replicas=replicas).begin(0.0, theta)
+    told = docs, *chain.weights, *chain.totals, chain.hyper.options, chain.seed + 1, None
+    *_, labels = REFERENCE["infer"](*told, pairs=theta)
+    chain.sweep()
+    np.testing.assert_array_equal(chain.state["labels"], labels)
+    told = docs, *chain.weights, *chain.totals, chain.hyper.options, chain.seed + 1, None
+    *_, labels = REFERENCE["infer"](*told, pairs="given")
+    chain.state = None
+    chain.sweep()
+    np.testing.assert_array_equal(chain.state["labels"], labels)

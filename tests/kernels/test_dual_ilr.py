@@ -16,6 +16,7 @@ from bigtopic.types import Docs
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case
+from reference.cgs import uniform
 from reference.dual import Chain
 
 ILR, MF, CGS = (kernels.load(name) for name in ("dual_ilr", "dual_mf", "dual_cgs"))
@@ -160,3 +161,40 @@ def test_weights_may_be_fractions_and_priors_tiny(docs, kernel):
         chain.sweep()
         assert all(np.isfinite(counts).all() for counts in chain.counts)
     assert chain.counts[0].sum() == pytest.approx(light.counts.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_entries_begin_with_what_follows_from_given_topics(docs, shape):
+    """Zeros in place of responsibilities are those of an entry that is not counted yet."""
+    rng = np.random.default_rng(2)
+    columns = 50 * rng.gamma(0.3, size=(docs.n_words, shape[1]))
+    joint = 1000 * rng.dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
+    chain = Chain(ILR, docs, shape).begin(columns, joint)
+    nothing = np.zeros((len(docs.words), *shape))
+    expected = REFERENCE["infer"](docs, chain.weights, chain.totals, 1, nothing)
+    chain.sweep()
+    np.testing.assert_allclose(in_proportion(chain.state["shares"]), expected, rtol=2e-5, atol=1e-9)
+    chain = Chain(MF, docs, shape).begin(columns, joint)
+    nothing = [np.zeros((len(docs.words), n)) for n in shape]
+    *expected, pairs = OF_MF["infer"](docs, chain.weights[:2], chain.totals, chain.weights[2], 1, nothing)
+    chain.sweep()
+    for name, share in zip(("row_shares", "column_shares"), expected, strict=True):
+        np.testing.assert_allclose(in_proportion(chain.state[name]), share, rtol=2e-5, atol=1e-9)
+    np.testing.assert_allclose(chain.counts[2] - joint, pairs, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [ILR, MF], ids=["ilr", "mf"])
+@pytest.mark.parametrize("shape", [(2, 3), (9, 16)])
+def test_entries_begin_in_pairs_of_a_joint_distribution_alone(docs, kernel, shape):
+    theta = 1000 * np.random.default_rng(2).dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
+    chain = Chain(kernel, docs, shape).begin(0.0, theta)
+    chain.sweep()
+    if kernel is ILR:
+        pairs = chain.state["shares"].reshape(len(docs.words), -1).argmax(axis=1)
+    else:
+        pairs = chain.state["row_shares"].argmax(axis=1) * shape[1] + chain.state["column_shares"].argmax(
+            axis=1
+        )
+    sums, of_row = np.cumsum(theta) / theta.sum(), np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+    drawn = [uniform(1, int(docs.rows[d]), int(i - docs.indptr[d])) for i, d in enumerate(of_row)]
+    np.testing.assert_array_equal(pairs, np.searchsorted(sums, drawn, "right"))

@@ -21,6 +21,7 @@ KERNEL = kernels.load("ilr")
 REFERENCE = case.reference("ilr")
 N_WORDS, ETA = 30, 0.2
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
+ROUNDED = {"ilr": np.float32, "ilr-half": lambda shares: np.floor(65535 * shares + 0.5)}
 EXTREME = ([1e-30, 1, 1e24], [1e-30, 1, 1e6], [1e-30, 1e-30, 1], [1e-35] * 20)
 
 
@@ -241,3 +242,20 @@ def test_what_was_remembered_is_not_changed(docs):
     corpus.state = {"shares": before}
     corpus.sweep()
     assert not np.array_equal(before, corpus.state["shares"])
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, HALF], ids=lambda kernel: kernel.name)
+def test_entries_begin_with_what_follows_from_given_topics(docs, kernel):
+    """Zeros in place of responsibilities are those of an entry that is not counted yet."""
+    weights = 40 * case.topics(N_WORDS, len(ALPHA), seed=4) + ETA
+    rows = case.padded(weights, np.float64)
+    view = View({"topic_words": rows}, {"topic_words": rows.sum(axis=0)})
+    told = case.hyper(kernel, ALPHA, len(ALPHA), N_WORDS)._replace(begun=True)
+    told = told._replace(priors={"topic_words": ETA})
+    found = kernel.run(docs, view, told, 5, None)
+    nothing = np.zeros((len(docs.words), len(ALPHA)))
+    change, topics, _ = REFERENCE["infer"](
+        docs, weights, weights.sum(axis=0), ALPHA, {}, 5, nothing, ROUNDED[kernel.name]
+    )
+    np.testing.assert_allclose(found.stats["topic_words"][:, : len(ALPHA)], change, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(found.doc_topics, topics, rtol=2e-5)

@@ -34,6 +34,12 @@ class Chain:
         )
         self.state, self.seed = None, 0
 
+    def begin(self, columns, joint):
+        """Begin with given counts of columns and pairs."""
+        self.counts[1:] = self.counts[1] + columns, joint.copy()
+        self.hyper = self.hyper._replace(begun=True, step=1)
+        return self
+
     @property
     def weights(self):
         """Counts and priors."""

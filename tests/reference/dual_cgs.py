@@ -10,8 +10,11 @@ from reference.dual import first_pair
 __all__ = ["infer", "posterior"]
 
 
-def infer(docs, rows, columns, joint, row_totals, column_totals, options, seed, labels=None):
-    """The weights and labels after one sweep; weights have priors and no padding."""
+def infer(docs, rows, columns, joint, row_totals, column_totals, options, seed, labels=None, pairs=None):
+    """The weights and labels after one sweep; weights have priors and no padding.
+
+    `pairs` is the distribution that new records are drawn from: None for that of kernels, "given" for p_kj.
+    """
     n_replicas, counts = options["replicas"], docs.counts.astype(int)
     rows, columns, joint, row_totals, column_totals = (
         np.array(array, float) for array in (rows, columns, joint, row_totals, column_totals)
@@ -39,8 +42,12 @@ def infer(docs, rows, columns, joint, row_totals, column_totals, options, seed, 
                 sums = np.cumsum(p.ravel()) / p.sum()
                 for r in range(n_replicas):
                     u = uniform(seed, int(docs.rows[d]), draw)
-                    first = np.ravel_multi_index(first_pair(u, joint.shape), joint.shape)
-                    labels[token, r] = first if new else np.searchsorted(sums, u, "right")
+                    if new and pairs is None:
+                        labels[token, r] = np.ravel_multi_index(first_pair(u, joint.shape), joint.shape)
+                    elif new and not isinstance(pairs, str):
+                        labels[token, r] = np.searchsorted(np.cumsum(pairs) / pairs.sum(), u, "right")
+                    else:
+                        labels[token, r] = np.searchsorted(sums, u, "right")
                     draw += 1
                 for label in labels[token]:
                     count(label, 1 / n_replicas)

@@ -108,12 +108,22 @@ def test_decay_add_names_a_schedule_that_is_none(setting):
         load("decay_add", **setting)
 
 
-def test_add_to_prior_forgets_the_start_alone():
+@pytest.mark.parametrize(
+    ("scheme", "decay"),
+    [
+        (load("add_to_prior"), 1.0),
+        (load("add", forgets_start=True), 1.0),
+        (load("decay_add", decay=0.7), 0.7),
+        (load("decay_add", decay=1.0), 1.0),
+    ],
+    ids=repr,
+)
+def test_some_forget_the_start_alone(scheme, decay):
     array, seen = random_array(), np.zeros((N_ROWS, N_COLUMNS))
     for step in range(1, 5):
         stats = random_stats(seed=step, ids=(step, step + 7))
-        load("add_to_prior").step(array, stats, info(step))
-        seen += dense(stats)
+        scheme.step(array, stats, info(step))
+        seen = decay * (seen + dense(stats))
         np.testing.assert_allclose(array.statistics, seen, rtol=1e-12)
 
 

@@ -87,3 +87,20 @@ def test_expected_logarithms_that_are_added_leave_no_prior(scheme):
         ModelError, match=r"'doc_topic_prior', at update 1: after it, the prior of documents'"
     ):
         fit(own)
+
+
+def test_a_scheme_that_would_keep_a_start_as_if_documents_had_it_is_refused():
+    @dataclass(frozen=True)
+    class Kept:
+        takes_changes: ClassVar[bool] = True
+        dtype: ClassVar[str] = "float64"
+
+        def step(self, array, stats, info):
+            array.add(stats)
+
+    own = replace(get("cgs"), schemes={"topic_words": Kept()})
+    fit(own)
+    with pytest.raises(
+        SettingError, match=r"init: method 'cgs' counts documents.*Kept would keep.*forgets_start"
+    ):
+        LDA(2, method=own, init=np.ones((2, 10)), client=False).fit(X)

@@ -29,7 +29,7 @@ __all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with"]
 
 RANDOM_JOINT = "joint"
 _OF_ONE = 1e-3  # from a sum of probabilities
-_STREAM = 0x6A6F696E74 << 32  # random numbers of a joint distribution, apart from those of arrays
+_STREAM = 0x6A6F69 << 32  # random numbers of a joint distribution, apart from those of arrays
 
 
 def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None = None) -> None:
@@ -76,7 +76,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
     Raises
     ------
     SettingError
-        When `init` is no dual topic model, or has other numbers of topics.
+        When `init` is not a dual topic model, or has other numbers of topics.
     VocabularyMismatch
         When no column is shared.
     """
@@ -123,7 +123,7 @@ def _weights(other: Any, source: TopicSource, ids: np.ndarray) -> np.ndarray | N
     probabilities."""
     if isinstance(source, ModelTopics):
         return None if _are_probabilities(source.weights) else source.weights_of(ids)
-    state = getattr(other, "state", None)
+    state: Any = getattr(other, "state", None)
     if hasattr(state, "get_lambda"):  # of gensim
         weights = state.get_lambda()
     elif hasattr(other, "get_topics") or hasattr(other, "gather"):
@@ -146,11 +146,11 @@ def _keeps(scheme: Any) -> bool:
 def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
     if _keeps(scheme):
         say(
-            f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus",
+            f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus or stream",
             show,
         )
     elif not getattr(scheme, "forgets_start", False):
-        say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus", show)
+        say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus or stream", show)
 
 
 def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:

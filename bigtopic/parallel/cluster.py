@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from bigtopic import buffers
 from bigtopic.errors import BigtopicError, ClusterError, SettingError, warn
-from bigtopic.parallel import heartbeats, results, workers
+from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
 
@@ -26,9 +26,9 @@ __all__ = [
     "bounded_map",
     "default_threads",
     "failures_told",
-    "memory_limits",
     "repeated",
     "resolve_client",
+    "rest",
     "send",
     "step_aside",
     "this_worker",
@@ -40,6 +40,7 @@ PAUSES = 0.0, 0.5, 2.0, 8.0  # seconds before each further attempt: many workers
 CONNECT_SECONDS = 30  # for a scheduler to answer
 GIVE_UP_SECONDS = 60
 HELD_SECONDS = 1.0
+RESTING_PART = 0.05  # of the memory limit of a worker
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 _clients: dict[str, Any] = {}
 Result = TypeVar("Result")
@@ -186,7 +187,7 @@ def failures_told(client: Any) -> Iterator[None]:
                 f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
                 "again, or pass client=False to run on threads"
             ) from error
-        if isinstance(error, (LOST, KilledWorker)):
+        if isinstance(error, (LOST, KilledWorker)):  # one that somebody cancelled is a `results.Cancelled`
             raise ClusterError(
                 f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "
                 "logs, they may have too little memory"
@@ -254,7 +255,7 @@ def _map_on_threads(
         finally:
             for future in waiting:
                 future.cancel()
-            buffers.rest()
+            rest()
 
 
 class _ClientMap:
@@ -266,19 +267,19 @@ class _ClientMap:
         self._name = new_name()
         self._numbers = count()
         self._sent = self._send()
-        self._waiting: deque[tuple[Any, Any]] = deque()
+        self._waiting: deque[tuple[Any, Any, workers.Places]] = deque()
 
     def results(self, items: Iterable[Any], n_in_flight: int) -> Iterator[Any]:
         try:
             for item in items:
-                self._waiting.append((item, self._submit(item)))
+                self._waiting.append((item, *self._submit(item)))
                 if len(self._waiting) >= n_in_flight:
                     yield self._oldest()
             while self._waiting:
                 yield self._oldest()
         finally:
             if self._waiting and self._client.status == "running":  # else there is nobody to tell
-                self._give_up([future for _, future in self._waiting])
+                self._give_up([future for _, future, _ in self._waiting])
 
     def _give_up(self, futures: list[Any]) -> None:
         """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
@@ -289,11 +290,14 @@ class _ClientMap:
     def _send(self) -> tuple[Any, ...]:
         return tuple(send(self._client, value) for value in self._shared)
 
-    def _submit(self, item: Any) -> Any:
+    def _submit(self, item: Any) -> tuple[Any, workers.Places]:
         check_workers(self._client)
         # the same prefix for all maps: the scheduler remembers each for good
         key = task_key("bt-map", self._name, next(self._numbers))
-        return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
+        places = workers.places(self._client)
+        inputs = self._function, *self._sent, item
+        options = {"key": key, "pure": False, "retries": 2, **places.options()}
+        return self._client.submit(_resting, *inputs, **options), places
 
     def _oldest(self) -> Any:
         result = repeated(self._result, (LOST,), self._begin_again)
@@ -301,11 +305,12 @@ class _ClientMap:
         return result
 
     def _result(self) -> Any:
-        return results.result_of(self._client, self._waiting[0][1])
+        _, future, places = self._waiting[0]
+        return results.result_of(self._client, future, places.only)
 
     def _begin_again(self) -> None:
         self._sent = self._send()
-        self._waiting = deque((item, self._submit(item)) for item, _ in self._waiting)
+        self._waiting = deque((item, *self._submit(item)) for item, *_ in self._waiting)
 
 
 def send(client: Any, data: Any) -> Any:
@@ -377,10 +382,28 @@ def threads_of(client: Any) -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-def memory_limits(client: Any) -> dict[str, tuple[int, int]]:
-    """{address: (threads, bytes)} of the workers whose memory is limited."""
-    return {
-        address: (worker["nthreads"], worker["memory_limit"])
-        for address, worker in heartbeats.described(client).items()
-        if worker["memory_limit"]
-    }
+def rest() -> None:
+    """At the end of parallel work: let unused memory rest, see `buffers.rest`; on a Dask worker no more than
+    `RESTING_PART` of its memory limit."""
+    limit = _memory_limit_here()
+    buffers.rest(int(limit * RESTING_PART) if limit else None)
+
+
+def _memory_limit_here() -> int | None:
+    """Of the worker whose task this is; None without a limit, or where this is no task."""
+    import sys
+
+    if "distributed" not in sys.modules:
+        return None
+    with suppress(ValueError):
+        limit: int | None = this_worker().memory_manager.memory_limit
+        return limit
+    return None
+
+
+def _resting(function: Callable[..., Result], *arguments: Any) -> Result:
+    """The result of a task; afterwards its memory rests."""
+    try:
+        return function(*arguments)
+    finally:
+        rest()

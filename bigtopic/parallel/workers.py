@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import heartbeats
@@ -36,6 +37,7 @@ _NOBODY: Mapping[str, Any] = {}
 _unfit: WeakKeyDictionary[Any, dict[str, Exception]] = (
     WeakKeyDictionary()
 )  # what each said that cannot answer
+_had_fit: WeakSet[Any] = WeakSet()  # clients of which a worker has answered
 NO_WORKER = "no worker", "start workers, unless the cluster starts them itself"
 _SAME_PACKAGES = "install the packages of this process, in the same versions, on every worker"
 PAUSED = (
@@ -101,7 +103,7 @@ def ask(
         When there are no workers, or none can answer; names one.
     """
     for seconds in (0.1, 0.5, 2.0, None):
-        there = fit_for_work(client, addresses(client))
+        there = _fit_addresses(client)
         answers = {worker: known[worker] for worker in there if worker in known}
         if new := set(there) - known.keys():
             to_all = partial(client.run, _in_thread, question, arguments, on_error="return")
@@ -144,8 +146,8 @@ def places(client: Any, preferred: Sequence[str] | None = None) -> Places:
 
     Raises
     ------
-    ClusterError
-        When no worker that is there can run this package.
+    CancelledError
+        As `fit_for_work`.
     """
     if not (known := _unfit.get(client)):
         return Places(preferred)
@@ -161,16 +163,38 @@ def fit_for_work(client: Any, workers: Sequence[str]) -> list[str]:
 
     Raises
     ------
-    ClusterError
-        When there are workers, and none can; names one.
+    CancelledError
+        When there are workers, and none can: those that could are gone, with what they held.
     """
     known = _unfit.get(client, {})
     fit = [worker for worker in workers if worker not in known]
     if workers and not fit:
-        raise ClusterError(
-            f"{_cannot_run(workers[0], known[workers[0]])}, and no other worker can; {_SAME_PACKAGES}"
-        )
+        raise CancelledError("all workers that can run bigtopic are gone")
     return fit
+
+
+def _fit_addresses(client: Any) -> list[str]:
+    """Addresses of workers that can run this package, or have not been asked; waits for one, if there was one before.
+
+    Raises
+    ------
+    ClusterError
+        When there is none; names another one.
+    """
+    end = time.monotonic() + (NO_WORKERS_SECONDS if client in _had_fit else 0)
+    while True:
+        there = addresses(client)
+        with suppress(CancelledError):
+            return fit_for_work(client, there)
+        if time.monotonic() > end:
+            raise _none_is_fit(client, there)
+        time.sleep(0.1)
+
+
+def _none_is_fit(client: Any, workers: Sequence[str]) -> ClusterError:
+    return ClusterError(
+        f"{_cannot_run(workers[0], _unfit[client][workers[0]])}, and no other worker can; {_SAME_PACKAGES}"
+    )
 
 
 async def _in_time(ask: Callable[..., Any], workers: Sequence[str], seconds: float) -> dict[str, Any]:
@@ -196,10 +220,12 @@ def _without_unfit(client: Any, answers: Mapping[str, Any]) -> dict[str, Any]:
     """The answers that are no failures; warns of workers that failed, or raises if all did."""
     failed = {worker: answer for worker, answer in answers.items() if isinstance(answer, Exception)}
     _unfit.setdefault(client, {}).update(failed)
-    fit = fit_for_work(client, list(answers))
+    if failed and len(failed) == len(answers):
+        raise _none_is_fit(client, list(failed))
+    _had_fit.add(client)
     for worker, error in failed.items():
         warn(f"{_cannot_run(worker, error)}, and is left out; {_SAME_PACKAGES}")
-    return {worker: answers[worker] for worker in fit}
+    return {worker: answer for worker, answer in answers.items() if worker not in failed}
 
 
 def _cannot_run(worker: str, error: Exception) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,36 +26,43 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-def by_another_client(client: Any) -> None:
-    """As the dashboard does, or a script: all tasks there are."""
-    from dask.distributed import Client, Future
+def _cancel_at_work(dask_scheduler: Any) -> None:
+    """What the scheduler does when a client, or a script on its side, cancels what is at work."""
+    keys = [
+        key for key, task in dask_scheduler.tasks.items() if task.state == "processing" and task.who_wants
+    ]
+    for client in list(dask_scheduler.clients):
+        if keys and client != "fire-and-forget":
+            options = {"force": True, "reason": None, "msg": None}
+            dask_scheduler.stimulus_cancel(keys, client, **options)
+            return
 
-    with Client(client.scheduler.address, set_as_default=False) as other:
-        keys = [key for keys in other.processing().values() for key in keys]
-        other.cancel([Future(key, client=other) for key in keys if key.startswith("bt-")], force=True)
-        other.sync(_a_moment)
+
+def by_others(client: Any) -> None:
+    client.run_on_scheduler(_cancel_at_work)
 
 
 def by_this_client(client: Any) -> None:
     from dask.distributed import Future
 
-    keys = [key for keys in client.processing().values() for key in keys if key.startswith("bt-")]
-    client.cancel([Future(key, client=client) for key in keys], force=True)
+    keys = [key for keys in client.processing().values() for key in keys if key in client.futures]
+    client.cancel([Future(key, client=client) for key in keys])
 
 
 def by_a_restart(client: Any) -> None:
-    client.restart(wait_for_workers=False)
+    if any(client.processing().values()):
+        client.restart(timeout=60)
 
 
-async def _a_moment() -> None:
-    import asyncio
+QUICK = ("whole", True, by_others), ("graphs", False, by_a_restart)  # the others take a minute
+CASES = [
+    pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow)
+    for case in product(RUNS, (True, False), (by_others, by_this_client, by_a_restart))
+]
 
-    await asyncio.sleep(0.2)
 
-
-@pytest.mark.parametrize("cancel", [by_another_client, by_this_client, by_a_restart])
-@pytest.mark.parametrize("shared", [True, False], ids=["files", "sent"])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.filterwarnings("ignore:replicas=2")
+@pytest.mark.parametrize(("name", "shared", "cancel"), CASES)
 def test_it_is_said_and_the_model_is_valid(name, shared, cancel, corpus, mortal_worker, monkeypatch):
     monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", -1.0 if name == "graphs" else 1e9)
     monkeypatch.setattr(graph_tasks, "TASK_SECONDS", 1e-9)
@@ -61,43 +70,46 @@ def test_it_is_said_and_the_model_is_valid(name, shared, cancel, corpus, mortal_
         for module in (choice, graphs, sending, whole):
             monkeypatch.setattr(module, "shares_files", lambda *_: False)
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.1)
-    begun = threading.Event()
-    stop = threading.Thread(target=_when_busy, args=(mortal_worker, begun, cancel))
-    stop.start()
     updates: list[int] = []
-
-    def look(event: Any) -> None:
-        updates.append(event.step)
-        if event.step:
-            begun.set()
-
-    model = LDA(4, max_iter=100_000, client=mortal_worker, random_state=0, callbacks=[look], **RUNS[name])
-    with pytest.raises(Cancelled, match="somebody cancelled the tasks"):
+    model = LDA(
+        4,
+        max_iter=100_000,
+        max_time=60.0,
+        client=mortal_worker,
+        random_state=0,
+        callbacks=[lambda event: updates.append(event.step)],
+        **RUNS[name],
+    )
+    ends = pytest.raises(Cancelled, match="somebody cancelled the tasks")
+    with _cancelling(lambda: any(updates) and cancel(mortal_worker)), ends:
         model.fit(corpus)
-    stop.join()
     assert max(updates) > 0 and np.isfinite(model.components_).all()
     mortal_worker.wait_for_workers(1, timeout=60)
     model.set_params(callbacks=[], max_iter=1).partial_fit(corpus)
 
 
-def _when_busy(client: Any, begun: threading.Event, cancel: Callable[[Any], None]) -> None:
-    """Cancel the tasks when some have begun after the first update."""
-    begun.wait(60)
-    for _ in range(200):
-        time.sleep(0.02)
-        if any(key.startswith("bt-") for keys in client.processing().values() for key in keys):
-            cancel(client)
-            return
+@contextmanager
+def _cancelling(cancel: Callable[[], Any]) -> Iterator[None]:
+    """Cancel again and again meanwhile: a task may just be over."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(0.05):
+            with suppress(OSError, AttributeError):  # while the cluster restarts
+                cancel()
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
-def test_a_map_whose_tasks_are_cancelled(mortal_worker):
-    def cancel() -> None:
-        while not any(mortal_worker.processing().values()):
-            time.sleep(0.05)
-        by_another_client(mortal_worker)
-
-    stop = threading.Thread(target=cancel)
-    stop.start()
-    with pytest.raises(Cancelled, match="somebody cancelled the tasks"):
-        list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=mortal_worker))
-    stop.join()
+def test_a_map_whose_tasks_are_cancelled(one_worker):
+    with (
+        _cancelling(lambda: by_others(one_worker)),
+        pytest.raises(Cancelled, match="somebody cancelled the tasks"),
+    ):
+        list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))

@@ -133,8 +133,8 @@ def give_back() -> None:
     """Give all unused memory back to the system, with what the allocator keeps; and what is in use, when it is not any
     more, if there is no request for memory before.
 
-    Finalizers call this, perhaps in the middle of a request for memory, so it does not wait for the lock: whoever has
-    it is at work, and gives the memory back afterwards.
+    Finalizers call this, perhaps in the middle of a request for memory, so it does not wait for the lock: the thread
+    that has it is at work, and gives the memory back afterwards.
     """
     _given_back[:] = [True]
     if _looking.acquire(blocking=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -66,8 +67,6 @@ def resolve_client(client: Any = None) -> Any:
     ClusterError
         When no scheduler answers at the address.
     """
-    import sys
-
     if client is False:
         return None
     if client is None:
@@ -187,7 +186,7 @@ def failures_told(client: Any) -> Iterator[None]:
                 f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
                 "again, or pass client=False to run on threads"
             ) from error
-        if isinstance(error, (LOST, KilledWorker)):  # one that somebody cancelled is a `results.Cancelled`
+        if isinstance(error, (LOST, KilledWorker)):
             raise ClusterError(
                 f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "
                 "logs, they may have too little memory"
@@ -295,9 +294,8 @@ class _ClientMap:
         # the same prefix for all maps: the scheduler remembers each for good
         key = task_key("bt-map", self._name, next(self._numbers))
         places = workers.places(self._client)
-        inputs = self._function, *self._sent, item
         options = {"key": key, "pure": False, "retries": 2, **places.options()}
-        return self._client.submit(_resting, *inputs, **options), places
+        return self._client.submit(_resting, self._function, *self._sent, item, **options), places
 
     def _oldest(self) -> Any:
         result = repeated(self._result, (LOST,), self._begin_again)
@@ -383,22 +381,13 @@ def threads_of(client: Any) -> int:
 
 
 def rest() -> None:
-    """At the end of parallel work: let unused memory rest, see `buffers.rest`; on a Dask worker no more than
-    `RESTING_PART` of its memory limit."""
-    limit = _memory_limit_here()
+    """At the end of parallel work: let unused memory rest, see `buffers.rest`; at the end of a Dask task no more than
+    `RESTING_PART` of the worker's memory limit."""
+    limit = None
+    if "distributed" in sys.modules:
+        with suppress(ValueError):  # not in a task
+            limit = this_worker().memory_manager.memory_limit
     buffers.rest(int(limit * RESTING_PART) if limit else None)
-
-
-def _memory_limit_here() -> int | None:
-    """Of the worker whose task this is; None without a limit, or where this is no task."""
-    import sys
-
-    if "distributed" not in sys.modules:
-        return None
-    with suppress(ValueError):
-        limit: int | None = this_worker().memory_manager.memory_limit
-        return limit
-    return None
 
 
 def _resting(function: Callable[..., Result], *arguments: Any) -> Result:

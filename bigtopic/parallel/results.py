@@ -27,7 +27,7 @@ _turns = count()
 
 
 class Cancelled(ClusterError):
-    """Somebody cancelled the tasks that the work waits for, so they are not repeated."""
+    """A user or a program cancelled the tasks that the work waits for, so they are not repeated."""
 
 
 def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> Any:
@@ -40,7 +40,7 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
     Raises
     ------
     Cancelled
-        When somebody cancelled its task.
+        When a user or a program cancelled its task.
     CancelledError
         When what its task needs is lost, or all workers that can do it are gone.
     """
@@ -72,7 +72,7 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
 @contextmanager
 def _failures_let_go(client: Any, futures: Sequence[Any]) -> Iterator[None]:
     """Release those that have failed, if one does: a client keeps the exception of each, which keeps the frames that
-    it passes, which keep the future and the topics. Say so if somebody cancelled them."""
+    it passes, which keep the future and the topics. Say so if they were cancelled."""
     try:
         yield
     except BaseException as error:
@@ -89,11 +89,13 @@ def _refuse_cancelled(client: Any, error: CancelledError) -> None:
     reason = getattr(error, "reason", LOSSES[0])
     if client.status == "running" and reason not in LOSSES:
         how = (
-            "the cluster was restarted" if reason == "scheduler-restart" else "by Client.cancel, or elsewhere"
+            "the cluster was restarted"
+            if reason == "scheduler-restart"
+            else "by Client.cancel, from any process"
         )
         raise Cancelled(
-            f"somebody cancelled the tasks of this work on the Dask scheduler at {client.scheduler.address} ({how}); "
-            "a model that was learning is valid, and holds the updates before: call partial_fit, or resume from a "
+            f"the tasks of this work were cancelled on the Dask scheduler at {client.scheduler.address} ({how}); a "
+            "model that was learning is valid, and holds the updates before: call partial_fit, or resume from a "
             "checkpoint"
         ) from error
 

@@ -217,7 +217,7 @@ async def _in_thread(
 
 
 def _without_unfit(client: Any, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers that are no failures; warns of workers that failed, or raises if all did."""
+    """The answers of workers that did not fail; warns of workers that failed, or raises if all did."""
     failed = {worker: answer for worker, answer in answers.items() if isinstance(answer, Exception)}
     _unfit.setdefault(client, {}).update(failed)
     if failed and len(failed) == len(answers):

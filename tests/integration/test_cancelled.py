@@ -1,4 +1,4 @@
-"""Tasks that somebody cancels end a run, which says so; the model is that of the updates before."""
+"""Tasks that are cancelled end a run, which says so; the model is that of the updates before."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_it_is_said_and_the_model_is_valid(name, shared, cancel, corpus, mortal_
         callbacks=[lambda event: updates.append(event.step)],
         **RUNS[name],
     )
-    ends = pytest.raises(Cancelled, match="somebody cancelled the tasks")
+    ends = pytest.raises(Cancelled, match="tasks of this work were cancelled")
     with _cancelling(lambda: any(updates) and cancel(mortal_worker)), ends:
         model.fit(corpus)
     assert max(updates) > 0 and np.isfinite(model.components_).all()
@@ -110,6 +110,6 @@ def _cancelling(cancel: Callable[[], Any]) -> Iterator[None]:
 def test_a_map_whose_tasks_are_cancelled(one_worker):
     with (
         _cancelling(lambda: by_others(one_worker)),
-        pytest.raises(Cancelled, match="somebody cancelled the tasks"),
+        pytest.raises(Cancelled, match="tasks of this work were cancelled"),
     ):
         list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))

@@ -5,11 +5,13 @@ for every four kilobytes, as much as the work done on it; recently used memory i
 that no array refers to any more serves the next one that fits, whichever thread needs it: an array keeps its memory
 alive as any NumPy view does, and nothing has to be given back. So there are about as many pieces of a size as were in
 use at once. Between two runs, some memory rests: in a virtual machine, fresh memory costs even more, because the host
-has to find it. Every array begins at a cache line: vectors that lie across two lines cost twice.
+has to find it. On a Dask worker, less rests, and nothing after a run: Dask pauses a worker whose process is large,
+and no task comes to a paused worker. Every array begins at a cache line: vectors that lie across two lines cost twice.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
 import os
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RESTING", "SMALL", "empty", "fits", "rest", "room", "zeros"]
+__all__ = ["RESTING", "SMALL", "empty", "fits", "give_back", "rest", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
 LARGER = 4  # memory of up to so many times a request serves it
@@ -39,14 +41,20 @@ class _Piece(np.ndarray):
 
 
 _ended: deque[Any] = deque()  # pieces whose leases have ended, in any thread
+_given_back: list[bool] = []  # not empty from `give_back` to the next request: pieces are not kept
 
 
 class _Lease(np.ndarray):
     """A view of a piece that is in use. Arrays in the piece refer to its lease, which ends with the last of them."""
 
-    def __del__(self, end: Callable[[Any], None] = _ended.append, kind: type = _Piece) -> None:
+    def __del__(
+        self,
+        end: Callable[[Any], None] = _ended.append,
+        kind: type = _Piece,
+        given_back: list[bool] = _given_back,
+    ) -> None:
         # Arguments, since at the end of the interpreter this module may be gone. A view of a lease is none
-        if type(self.base) is kind:
+        if type(self.base) is kind and not given_back:
             end(self.base)
 
 
@@ -104,14 +112,46 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     return out
 
 
-def rest() -> None:
-    """At the end of a run, or of other parallel work: let the largest pieces of the unused memory rest, up to `RESTING`
-    bytes, and give the others back to the system. What rests goes back when fresh memory is needed, so it does not
-    raise the peak."""
+def rest(n_bytes: int | None = None) -> None:
+    """At the end of a run, or of other parallel work: let the largest pieces of the unused memory rest, and give the
+    others back to the system. What rests goes back when fresh memory is needed, so it does not raise the peak.
+
+    Parameters
+    ----------
+    n_bytes : that rest, at most; None for `RESTING`. If it is less, the allocator gives back what it keeps, too
+    """
+    most = RESTING if n_bytes is None else min(n_bytes, RESTING)
     with _looking:
         _collect()
-        _resting[:] = _largest([*_resting, *_unused], RESTING)
+        _resting[:] = _largest([*_resting, *_unused], most)
         _unused.clear()
+    if most < RESTING:
+        _trim()
+
+
+def give_back() -> None:
+    """Give all unused memory back to the system, with what the allocator keeps; and what is in use, when it is not any
+    more, if there is no request for memory before.
+
+    Finalizers call this, perhaps in the middle of a request for memory, so it does not wait for the lock: the thread
+    that has it is at work, and gives the memory back afterwards.
+    """
+    _given_back[:] = [True]
+    if _looking.acquire(blocking=False):
+        try:
+            _collect()
+            _unused.clear()
+            _resting.clear()
+        finally:
+            _looking.release()
+    _trim()
+
+
+def _trim() -> None:
+    """Have the allocator give back what it keeps, where it can: glibc."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def fits(size: int, held: int) -> bool:
@@ -126,6 +166,7 @@ def room(size: int) -> int:
 
 def _piece(size: int) -> np.ndarray:
     """The smallest unused piece that fits, or a new one."""
+    _given_back.clear()
     with _looking:
         _collect()
         found = _taken(_unused, size)

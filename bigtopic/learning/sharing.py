@@ -31,6 +31,7 @@ __all__ = [
     "MappedArrays",
     "OutOfSight",
     "claim_arrays",
+    "give_back",
     "load_arrays",
     "places",
     "publish",
@@ -126,9 +127,16 @@ def load_arrays(shared: Any) -> Arrays:
         with _in_sight(shared):
             arrays = {name: _map(shared.folder, name, header) for name, header in shared.headers.items()}
         _mapped[shared.folder] = arrays
-        while len(_mapped) > 2:
-            _mapped.popitem(last=False)
+        with suppress(KeyError):  # where `give_back` was in between
+            while len(_mapped) > 2:
+                _mapped.popitem(last=False)
     return arrays
+
+
+def give_back() -> None:
+    """Give back to the system what rests in this process after a run: mapped versions, and unused memory."""
+    _mapped.clear()
+    buffers.give_back()
 
 
 @contextmanager

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
-from bigtopic import buffers
 from bigtopic.errors import ModelError
-from bigtopic.learning import executors
+from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors.choice import choose
 from bigtopic.learning.executors.protocol import Executor, Run
 from bigtopic.learning.history import History
-from bigtopic.learning.memory.estimate import WorkerMemory, check_memory, fitting_threads
+from bigtopic.learning.memory.estimate import check_memory, fitting_threads
+from bigtopic.learning.memory.worker_memory import WorkerMemory
 from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.learning.stopping import Limits, PassMeasure, interruptible, uninterrupted
 from bigtopic.parallel import cluster
@@ -108,7 +108,8 @@ def train(
             engine = spec.make(run, client, working)
             if memory is not None:
                 engine.use_workers(memory.able)
-        stack.callback(buffers.rest)
+        # A worker may be in this process
+        stack.callback(cluster.rest if client is None else sharing.give_back)
         stack.enter_context(engine)
         stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter

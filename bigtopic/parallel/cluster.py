@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 from bigtopic import buffers
 from bigtopic.errors import BigtopicError, ClusterError, SettingError, warn
-from bigtopic.parallel import heartbeats, results, workers
+from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
 
@@ -26,9 +27,9 @@ __all__ = [
     "bounded_map",
     "default_threads",
     "failures_told",
-    "memory_limits",
     "repeated",
     "resolve_client",
+    "rest",
     "send",
     "step_aside",
     "this_worker",
@@ -40,6 +41,7 @@ PAUSES = 0.0, 0.5, 2.0, 8.0  # seconds before each further attempt: many workers
 CONNECT_SECONDS = 30  # for a scheduler to answer
 GIVE_UP_SECONDS = 60
 HELD_SECONDS = 1.0
+RESTING_PART = 0.05  # of the memory limit of a worker
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 _clients: dict[str, Any] = {}
 Result = TypeVar("Result")
@@ -65,8 +67,6 @@ def resolve_client(client: Any = None) -> Any:
     ClusterError
         When no scheduler answers at the address.
     """
-    import sys
-
     if client is False:
         return None
     if client is None:
@@ -254,7 +254,7 @@ def _map_on_threads(
         finally:
             for future in waiting:
                 future.cancel()
-            buffers.rest()
+            rest()
 
 
 class _ClientMap:
@@ -266,19 +266,19 @@ class _ClientMap:
         self._name = new_name()
         self._numbers = count()
         self._sent = self._send()
-        self._waiting: deque[tuple[Any, Any]] = deque()
+        self._waiting: deque[tuple[Any, Any, workers.Places]] = deque()
 
     def results(self, items: Iterable[Any], n_in_flight: int) -> Iterator[Any]:
         try:
             for item in items:
-                self._waiting.append((item, self._submit(item)))
+                self._waiting.append((item, *self._submit(item)))
                 if len(self._waiting) >= n_in_flight:
                     yield self._oldest()
             while self._waiting:
                 yield self._oldest()
         finally:
             if self._waiting and self._client.status == "running":  # else there is nobody to tell
-                self._give_up([future for _, future in self._waiting])
+                self._give_up([future for _, future, _ in self._waiting])
 
     def _give_up(self, futures: list[Any]) -> None:
         """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
@@ -289,11 +289,13 @@ class _ClientMap:
     def _send(self) -> tuple[Any, ...]:
         return tuple(send(self._client, value) for value in self._shared)
 
-    def _submit(self, item: Any) -> Any:
+    def _submit(self, item: Any) -> tuple[Any, workers.Places]:
         check_workers(self._client)
         # the same prefix for all maps: the scheduler remembers each for good
         key = task_key("bt-map", self._name, next(self._numbers))
-        return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
+        places = workers.places(self._client)
+        options = {"key": key, "pure": False, "retries": 2, **places.options()}
+        return self._client.submit(_resting, self._function, *self._sent, item, **options), places
 
     def _oldest(self) -> Any:
         result = repeated(self._result, (LOST,), self._begin_again)
@@ -301,11 +303,12 @@ class _ClientMap:
         return result
 
     def _result(self) -> Any:
-        return results.result_of(self._client, self._waiting[0][1])
+        _, future, places = self._waiting[0]
+        return results.result_of(self._client, future, places.only)
 
     def _begin_again(self) -> None:
         self._sent = self._send()
-        self._waiting = deque((item, self._submit(item)) for item, _ in self._waiting)
+        self._waiting = deque((item, *self._submit(item)) for item, *_ in self._waiting)
 
 
 def send(client: Any, data: Any) -> Any:
@@ -377,10 +380,19 @@ def threads_of(client: Any) -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-def memory_limits(client: Any) -> dict[str, tuple[int, int]]:
-    """{address: (threads, bytes)} of the workers whose memory is limited."""
-    return {
-        address: (worker["nthreads"], worker["memory_limit"])
-        for address, worker in heartbeats.described(client).items()
-        if worker["memory_limit"]
-    }
+def rest() -> None:
+    """At the end of parallel work: let unused memory rest, see `buffers.rest`; at the end of a Dask task no more than
+    `RESTING_PART` of the worker's memory limit."""
+    limit = None
+    if "distributed" in sys.modules:
+        with suppress(ValueError):  # not in a task
+            limit = this_worker().memory_manager.memory_limit
+    buffers.rest(int(limit * RESTING_PART) if limit else None)
+
+
+def _resting(function: Callable[..., Result], *arguments: Any) -> Result:
+    """The result of a task; afterwards its memory rests."""
+    try:
+        return function(*arguments)
+    finally:
+        rest()

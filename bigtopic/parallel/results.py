@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -13,21 +14,41 @@ from typing import Any
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import heartbeats
-from bigtopic.parallel.workers import NO_WORKER, PAUSED
+from bigtopic.parallel.workers import NO_WORKER, PAUSED, fit_for_work
 
-__all__ = ["result_of", "results_of", "sent", "wait_for"]
+__all__ = ["Cancelled", "result_of", "results_of", "sent", "wait_for"]
 
 # Seconds between two looks at the statuses of futures; at the workers, while tasks wait for each other, or data are
 # sent; at the workers, while one result is awaited. Tasks that wait for each other may lack workers for the last.
 DONE_SECONDS, GONE_SECONDS, LOOK_SECONDS = 0.003, 2, 10
+# Why Dask itself cancels tasks
+LOSSES = "lost dependencies", "already forgotten", "scheduler-connection-lost"
 _turns = count()
 
 
-def result_of(client: Any, future: Any) -> Any:
-    """The result of a future. Warns once where it waits for workers: when all are gone or paused, or one is silent."""
+class Cancelled(ClusterError):
+    """A user or a program cancelled the tasks that the work waits for, so they are not repeated."""
+
+
+def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> Any:
+    """The result of a future. Warns once where it waits for workers: when all are gone or paused, or one is silent.
+
+    Parameters
+    ----------
+    only : addresses of the workers that can do its task; None for any
+
+    Raises
+    ------
+    Cancelled
+        When a user or a program cancelled its task.
+    CancelledError
+        When what its task needs is lost, or all workers that can do it are gone.
+    """
     watch = _Watch(client)
 
     def look() -> None:
+        if only is not None and future.status == "pending" and not set(only) & client.nthreads().keys():
+            raise CancelledError("the workers that can run bigtopic are gone")
         if lack := watch.look():
             what, remedy = lack
             watch.tell(
@@ -36,7 +57,7 @@ def result_of(client: Any, future: Any) -> Any:
                 f"{remedy}",
             )
 
-    with _failures_let_go([future]):
+    with _failures_let_go(client, [future]):
         while True:
             try:
                 return future.result(LOOK_SECONDS)
@@ -49,16 +70,34 @@ def result_of(client: Any, future: Any) -> Any:
 
 
 @contextmanager
-def _failures_let_go(futures: Sequence[Any]) -> Iterator[None]:
+def _failures_let_go(client: Any, futures: Sequence[Any]) -> Iterator[None]:
     """Release those that have failed, if one does: a client keeps the exception of each, which keeps the frames that
-    it passes, which keep the future and the topics."""
+    it passes, which keep the future and the topics. Say so if they were cancelled."""
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         for future in futures:
             if future.status not in ("pending", "finished"):
                 future.release()
+        if isinstance(error, CancelledError):
+            _refuse_cancelled(client, error)
         raise
+
+
+def _refuse_cancelled(client: Any, error: CancelledError) -> None:
+    """Raise `Cancelled` if a person or a program cancelled the task, and not Dask."""
+    reason = getattr(error, "reason", LOSSES[0])
+    if client.status == "running" and reason not in LOSSES:
+        how = (
+            "the cluster was restarted"
+            if reason == "scheduler-restart"
+            else "by Client.cancel, from any process"
+        )
+        raise Cancelled(
+            f"the tasks of this work were cancelled on the Dask scheduler at {client.scheduler.address} ({how}); a "
+            "model that was learning is valid, and holds the updates before: call partial_fit, or resume from a "
+            "checkpoint"
+        ) from error
 
 
 class _Watch:
@@ -101,7 +140,7 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
         _refuse_missing(client, workers)
         watch.look()
 
-    with _failures_let_go(futures):
+    with _failures_let_go(client, futures):
         _wait_until_over(client, futures, workers, watch)
         return _gathered(client, futures, look)
 
@@ -127,7 +166,7 @@ class _Silent(Exception):
 def _next_worker(client: Any) -> str | None:
     """The worker whose turn it is, or None without any."""
     there = set(client.sync(client.scheduler.ncores_running, workers=None))
-    able = sorted(there - heartbeats.silent(client) or there)
+    able = sorted(set(fit_for_work(client, list(there))) - heartbeats.silent(client) or there)
     return able[next(_turns) % len(able)] if able else None
 
 

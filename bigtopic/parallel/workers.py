@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import heartbeats
@@ -18,9 +21,12 @@ __all__ = [
     "NO_WORKER",
     "NO_WORKERS_SECONDS",
     "PAUSED",
+    "Places",
     "addresses",
     "ask",
+    "fit_for_work",
     "no_workers",
+    "places",
 ]
 
 NO_WORKERS_SECONDS = 30
@@ -28,7 +34,12 @@ FIRST_WORKER_SECONDS = 2  # without a worker, before a warning says what is wait
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 ALONE_SECONDS = 5  # for another answer
 _NOBODY: Mapping[str, Any] = {}
+_unfit: WeakKeyDictionary[Any, dict[str, Exception]] = (
+    WeakKeyDictionary()
+)  # what each said that cannot answer
+_had_fit: WeakSet[Any] = WeakSet()  # clients of which a worker has answered
 NO_WORKER = "no worker", "start workers, unless the cluster starts them itself"
+_SAME_PACKAGES = "install the packages of this process, in the same versions, on every worker"
 PAUSED = (
     "no worker that accepts work",
     "Dask pauses workers near their memory limit: give them more memory",
@@ -82,15 +93,17 @@ def ask(
 ) -> dict[str, Any]:
     """Answers of all workers to `question(*arguments)`, by address; those in `known` are not asked again.
 
-    A worker that is silent, or too busy to answer for `ANSWER_SECONDS`, is left out: it does not delay the others.
+    A worker that is silent, or too busy to answer for `ANSWER_SECONDS`, is left out: it does not delay the others. One
+    that cannot answer, perhaps because this package is not installed there, is left out for good: a warning names it
+    once, and it gets no tasks. A question may have an argument `dask_worker`: the worker that answers.
 
     Raises
     ------
     ClusterError
-        When there are no workers, or one cannot answer; names it.
+        When there are no workers, or none can answer; names one.
     """
     for seconds in (0.1, 0.5, 2.0, None):
-        there = addresses(client)
+        there = _fit_addresses(client)
         answers = {worker: known[worker] for worker in there if worker in known}
         if new := set(there) - known.keys():
             to_all = partial(client.run, _in_thread, question, arguments, on_error="return")
@@ -106,8 +119,82 @@ def ask(
         if seconds is None or all(isinstance(error, TimeoutError) for error in failed.values()):
             break
         time.sleep(seconds)
-    _refuse_failures(answers)
-    return answers
+    return _without_unfit(client, answers)
+
+
+class Places(NamedTuple):
+    """Where a task may run.
+
+    Attributes
+    ----------
+    preferred : addresses of the workers that are asked first; None for any
+    only : addresses of those that can run it at all, where some cannot; None for any
+    """
+
+    preferred: Sequence[str] | None = None
+    only: Sequence[str] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """The same as Dask takes it."""
+        if self.only is not None:
+            return {"workers": list(self.only), "allow_other_workers": False}
+        return {"workers": self.preferred, "allow_other_workers": self.preferred is not None}
+
+
+def places(client: Any, preferred: Sequence[str] | None = None) -> Places:
+    """Where a task may run now that should run on some `preferred` workers, or on any.
+
+    Raises
+    ------
+    CancelledError
+        As `fit_for_work`.
+    """
+    if not (known := _unfit.get(client)):
+        return Places(preferred)
+    there = list(client.nthreads())
+    if known.keys().isdisjoint(there):
+        return Places(preferred)
+    fit = fit_for_work(client, there)
+    return Places(preferred, [worker for worker in fit if preferred is None or worker in preferred] or fit)
+
+
+def fit_for_work(client: Any, workers: Sequence[str]) -> list[str]:
+    """These workers without those that cannot run this package.
+
+    Raises
+    ------
+    CancelledError
+        When there are workers, and none can: those that could are gone, with what they held.
+    """
+    known = _unfit.get(client, {})
+    fit = [worker for worker in workers if worker not in known]
+    if workers and not fit:
+        raise CancelledError("all workers that can run bigtopic are gone")
+    return fit
+
+
+def _fit_addresses(client: Any) -> list[str]:
+    """Addresses of workers that can run this package, or have not been asked; waits for one, if there was one before.
+
+    Raises
+    ------
+    ClusterError
+        When there is none; names another one.
+    """
+    end = time.monotonic() + (NO_WORKERS_SECONDS if client in _had_fit else 0)
+    while True:
+        there = addresses(client)
+        with suppress(CancelledError):
+            return fit_for_work(client, there)
+        if time.monotonic() > end:
+            raise _none_is_fit(client, there)
+        time.sleep(0.1)
+
+
+def _none_is_fit(client: Any, workers: Sequence[str]) -> ClusterError:
+    return ClusterError(
+        f"{_cannot_run(workers[0], _unfit[client][workers[0]])}, and no other worker can; {_SAME_PACKAGES}"
+    )
 
 
 async def _in_time(ask: Callable[..., Any], workers: Sequence[str], seconds: float) -> dict[str, Any]:
@@ -121,15 +208,25 @@ async def _in_time(ask: Callable[..., Any], workers: Sequence[str], seconds: flo
     return {worker: answer for answers in alone for worker, answer in answers.items()}
 
 
-async def _in_thread(question: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+async def _in_thread(
+    question: Callable[..., Any], arguments: tuple[Any, ...], dask_worker: Any = None
+) -> Any:
     """The answer; the worker stays in touch with its scheduler meanwhile."""
-    return await asyncio.to_thread(question, *arguments)
+    named = {"dask_worker": dask_worker} if "dask_worker" in signature(question).parameters else {}
+    return await asyncio.to_thread(question, *arguments, **named)
 
 
-def _refuse_failures(answers: Mapping[str, Any]) -> None:
-    for worker, answer in answers.items():
-        if isinstance(answer, Exception):
-            raise ClusterError(
-                f"worker {worker} cannot run bigtopic ({type(answer).__name__}: {answer}); install the packages of "
-                "this process, in the same versions, on every worker"
-            ) from answer
+def _without_unfit(client: Any, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers of workers that did not fail; warns of workers that failed, or raises if all did."""
+    failed = {worker: answer for worker, answer in answers.items() if isinstance(answer, Exception)}
+    _unfit.setdefault(client, {}).update(failed)
+    if failed and len(failed) == len(answers):
+        raise _none_is_fit(client, list(failed))
+    _had_fit.add(client)
+    for worker, error in failed.items():
+        warn(f"{_cannot_run(worker, error)}, and is left out; {_SAME_PACKAGES}")
+    return {worker: answer for worker, answer in answers.items() if worker not in failed}
+
+
+def _cannot_run(worker: str, error: Exception) -> str:
+    return f"worker {worker} cannot run bigtopic ({type(error).__name__}: {error})"

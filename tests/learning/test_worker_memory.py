@@ -13,17 +13,17 @@ from scipy import sparse
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice
-from bigtopic.learning.memory import estimate as memory
+from bigtopic.learning.memory import worker_memory as memory
 
 pytestmark = pytest.mark.distributed
 
 COUNTS = sparse.csr_matrix(np.random.default_rng(0).poisson(0.0005, (600, 20_000)))
-MEGABYTES = 60
+MEGABYTES = 60  # besides what the process of a worker holds
 
 
 @pytest.fixture(scope="module")
 def small_worker() -> Iterator[Any]:
-    """Client of a worker of two threads that may have so much memory, all of it this process'."""
+    """Client of a worker of two threads, in this process, that may take so much more memory."""
     import dask
     from dask.distributed import Client, LocalCluster
 
@@ -32,9 +32,19 @@ def small_worker() -> Iterator[Any]:
     settings = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": ":0"}
     with (
         dask.config.set(quiet),
-        LocalCluster(**settings, memory_limit=MEGABYTES * 10**6) as cluster,
+        LocalCluster(**settings, memory_limit=10**12) as cluster,
         Client(cluster, set_as_default=False) as client,
+        pytest.MonkeyPatch.context() as patch,
     ):
+        measured = memory.memory_of_workers
+
+        def small(client: Any, known: Any) -> Any:
+            return {
+                w: one._replace(limit=one.held + MEGABYTES * 10**6)
+                for w, one in measured(client, known).items()
+            }
+
+        patch.setattr(memory, "memory_of_workers", small)
         yield client
 
 
@@ -46,8 +56,9 @@ def fit(client: Any, n_components: int, **settings: Any) -> LDA:
 def test_what_a_worker_cannot_hold_names_what_to_change(small_worker, monkeypatch, seconds):
     monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", seconds)
     said = (
-        rf"worker inproc://.* has {MEGABYTES / 1e3:.2f} GB, and .* need about 0\.\d\d GB; choose a smaller "
-        r"batch_size .now 600. or slice_size .now 300., fewer topics .now 1000., .* threads .now 2."
+        r"worker inproc://.* has .*, of which it uses 100% before Dask pauses it: its process holds .* need "
+        r"about 0\.\d\d GB; choose a smaller batch_size .now 600. or slice_size .now 300., fewer topics .now "
+        r"1000., .* threads .now 2. or a larger memory_limit .\d\.\d\d GB or more."
     )
     with pytest.raises(SettingError, match=said):
         fit(small_worker, 1000, method="vb")
@@ -83,8 +94,8 @@ def two_workers() -> Iterator[tuple[Any, str, str]]:
 
 def limit(monkeypatch: Any, limits: dict[str, int]) -> None:
     """Let the workers say that they have so many bytes."""
-    have = {worker: (1, n_bytes) for worker, n_bytes in limits.items()}
-    monkeypatch.setattr(memory.cluster, "memory_limits", lambda client: have)
+    have = {worker: memory.Memory(1, n_bytes, 0.8, 0) for worker, n_bytes in limits.items()}
+    monkeypatch.setattr(memory, "memory_of_workers", lambda client, known: have)
 
 
 def tasks_done(client: Any, worker: str) -> int:

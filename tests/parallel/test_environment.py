@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import dask
+import numpy as np
 import pytest
 from llvmlite import binding
 
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
-from bigtopic.parallel import cluster, environment
+from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
+from bigtopic.parallel import cluster, environment, results
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -110,3 +114,64 @@ def test_workers_are_not_asked_twice(three_workers, monkeypatch):
     mapped(three_workers)
     monkeypatch.setattr(type(three_workers), "run", None)
     assert mapped(three_workers) == [0, 1]
+
+
+@pytest.fixture
+def without_package(tmp_path):
+    """Variables of a worker that cannot import this package."""
+    (tmp_path / "bigtopic.py").write_text("raise ModuleNotFoundError('no module named bigtopic')")
+    return {"PYTHONPATH": str(tmp_path)}
+
+
+def test_a_worker_without_the_package_is_left_out_of_a_map(without_package, monkeypatch):
+    monkeypatch.setattr(environment, "SECONDS", 0.0)
+    with hosts.scheduler() as client, hosts.worker(client), ExitStack() as late:
+
+        def items():
+            yield from range(3)
+            late.enter_context(hosts.worker(client, **without_package))
+            yield from range(3, 40)
+
+        with pytest.warns(BigtopicWarning, match="cannot run bigtopic .*, and is left out") as told:
+            assert mapped(client, items()) == list(range(40))
+        assert len(told) == 1 and len(client.nthreads()) == 2
+        mapped(client)  # warnings are errors here
+
+
+@pytest.mark.parametrize("name", ["whole", "graphs", "graphs of workers that share no files"])
+def test_a_worker_without_the_package_joins_a_run(name, corpus, without_package, monkeypatch):
+    """It is left out, with one warning, and lives on; the topics are those of the others."""
+    monkeypatch.setattr(environment, "SECONDS", 0.0)
+    monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", 1e9 if name == "whole" else -1.0)
+    monkeypatch.setattr(graph_tasks, "TASK_SECONDS", 1e-9)
+    if "share no files" in name:
+        for module in (choice, graphs, sending, whole):
+            monkeypatch.setattr(module, "shares_files", lambda *_: False)
+    settings = {"method": "vb", "max_iter": 6, "tol": 0, "random_state": 0}
+    with hosts.scheduler() as client, hosts.worker(client), ExitStack() as late:
+
+        def join(event):
+            if event.kind == "pass" and event.pass_number == 2:
+                late.enter_context(hosts.worker(client, **without_package))
+
+        model = LDA(4, client=client, callbacks=[join], **settings)
+        with pytest.warns(BigtopicWarning, match="cannot run bigtopic .*, and is left out") as told:
+            model.fit(corpus)
+        assert len(told) == 1 and len(client.nthreads()) == 2
+        LDA(4, client=client, **settings).fit(corpus)
+    alone = LDA(4, client=False, n_threads=1, **settings).fit(corpus)
+    np.testing.assert_array_equal(model.components_, alone.components_)
+
+
+def test_tasks_for_fit_workers_are_repeated_when_all_of_these_are_gone(without_package, monkeypatch):
+    monkeypatch.setattr(environment, "SECONDS", 0.0)
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.5)
+    with hosts.scheduler() as client, hosts.worker(client, **without_package), ExitStack() as others:
+        with hosts.worker(client), pytest.warns(BigtopicWarning, match="is left out"):
+            mapped(client)
+            found = cluster.bounded_map(time.sleep, [0.0, 3.0, 0.0], client=client, n_in_flight=1)
+            next(found)
+            waits = threading.Timer(0.5, lambda: others.enter_context(hosts.worker(client)))
+        waits.start()
+        assert list(found) == [None, None]
+        waits.join()

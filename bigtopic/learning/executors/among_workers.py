@@ -24,7 +24,7 @@ from bigtopic.learning.all_reduce.rows import joined_rows
 from bigtopic.learning.executors import copy_futures
 from bigtopic.learning.executors.copy_futures import CopyFutures
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import Opaque, n_tasks, node_tasks, placed
+from bigtopic.learning.executors.graph_tasks import Opaque, merged, n_tasks, node_tasks, placed
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
@@ -32,7 +32,7 @@ from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas.changes import Changes, joined
 from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.parallel.keys import task_key
-from bigtopic.parallel.results import results_of
+from bigtopic.parallel.results import Cancelled, results_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
@@ -132,6 +132,9 @@ class AmongWorkers:
         """In this context, whatever fails on a cluster that is there means that a worker is behind."""
         try:
             yield
+        except Cancelled:
+            self._drop()
+            raise
         except Exception as error:
             if self._client.status != "running":
                 raise
@@ -258,8 +261,11 @@ def replica_graph(
     """
     from dask import annotate, delayed
 
-    learn, join, numbers = delayed(_share, pure=False), delayed(joined, pure=False), count()
-    tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=task_key("bt-join", name, next(numbers))))
+    learn, join, numbers = delayed(_share, pure=False), delayed(merged, pure=False), count()
+    tree = Tree(
+        len(shares),
+        lambda a, b: join(joined, a, b, dask_key_name=task_key("bt-join", name, next(numbers))),
+    )
     for i, share in enumerate(shares):
         with annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():
             changes = learn(run, Opaque(share), shared, dask_key_name=task_key("bt-replica", name, i))

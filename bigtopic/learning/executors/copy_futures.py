@@ -15,6 +15,7 @@ from bigtopic.learning.executors.sending import Sender
 from bigtopic.parallel import cluster
 from bigtopic.parallel.mailbox import abort, mailbox
 from bigtopic.parallel.results import result_of
+from bigtopic.parallel.workers import Places
 from bigtopic.state.params import Params
 
 __all__ = ["PREFIXES", "CopyFutures"]
@@ -53,7 +54,7 @@ class CopyFutures:
 
     def are_useful(self) -> bool:
         """Whether workers cannot read files instead, and all of them can hold copies."""
-        useful = self._useful and not self._sender.shares_files and self._sender.able() is None
+        useful = self._useful and not self._sender.shares_files and self._sender.places() == Places()
         return useful and bool(self._sender.threads())
 
     def record_failure(self) -> None:

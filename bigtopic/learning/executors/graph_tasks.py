@@ -6,14 +6,14 @@ power of two, W - 1 hand over one sum each. A worker is a preference: Dask gives
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bigtopic.learning.estep import Arrays, estep_task
 from bigtopic.learning.executors.documents import params_are_still
-from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.executors.protocol import Run, give_back_without_run
 from bigtopic.learning.reduce import cut
 from bigtopic.learning.remembering import Remembering, remembering
 from bigtopic.learning.work import Iteration
@@ -21,7 +21,7 @@ from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SliceRef
 from bigtopic.types import Stats
 
-__all__ = ["Opaque", "n_tasks", "node_stats", "node_stats_alone", "node_tasks", "placed"]
+__all__ = ["Opaque", "merged", "n_tasks", "node_stats", "node_stats_alone", "node_tasks", "placed"]
 
 Content = TypeVar("Content")
 
@@ -86,3 +86,11 @@ def node_stats(
     the params do not move here: on threads they must, and reading in place may give other bits."""
     read, in_place = BlockReader(run.parts, ahead=0).block, params_are_still(run.plan)
     return estep_task(refs, read, arrays, run.work, iteration, remembered, in_place=in_place)
+
+
+def merged(plus: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """The sum of what two tasks return, as a task."""
+    try:
+        return plus(a, b)
+    finally:
+        give_back_without_run()

@@ -17,7 +17,14 @@ from bigtopic.learning.executors import among_workers, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.choice import begins_whole
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import Opaque, n_tasks, node_stats, node_stats_alone, node_tasks
+from bigtopic.learning.executors.graph_tasks import (
+    Opaque,
+    merged,
+    n_tasks,
+    node_stats,
+    node_stats_alone,
+    node_tasks,
+)
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -36,6 +43,7 @@ from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.keys import task_key
 from bigtopic.parallel.results import result_of
 from bigtopic.parallel.shared_files import shares_files
+from bigtopic.parallel.workers import Places
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.documents.state_files import State
@@ -76,6 +84,7 @@ class GraphExecutor(Executor):
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
         self._workers: list[str] | None = None  # for each task
+        self._places = Places()  # of the last graph
         self._states: list[Any] = []  # what the last inner iteration left, by task
 
     def advance(
@@ -185,11 +194,11 @@ class GraphExecutor(Executor):
         return self._client.get(together, [graph.key for graph in graphs], sync=False, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        workers = self._sender.able()
-        return {"retries": 2, "workers": workers, "allow_other_workers": workers is not None}
+        self._places = self._sender.places()
+        return {"retries": 2, **self._places.options()}
 
     def _result(self, computed: Any) -> Any:
-        return computed if self._client is None else result_of(self._client, computed)
+        return computed if self._client is None else result_of(self._client, computed, self._places.only)
 
     def use_workers(self, able: AbleWorkers) -> None:
         """See `Executor.use_workers`."""
@@ -303,9 +312,10 @@ def _at(workers: Sequence[str] | None, tasks: Sequence[Task]) -> Iterator[tuple[
 def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     from dask import delayed
 
-    merge, numbers = delayed(add, pure=False), count()
+    merge, numbers = delayed(merged, pure=False), count()
     tree = Tree(
-        sum(map(len, tasks)), lambda a, b: merge(a, b, dask_key_name=task_key("bt-add", name, next(numbers)))
+        sum(map(len, tasks)),
+        lambda a, b: merge(add, a, b, dask_key_name=task_key("bt-add", name, next(numbers))),
     )
     for one, task in zip(stats, tasks, strict=True):
         tree.push(one, len(task))

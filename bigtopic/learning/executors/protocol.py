@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
+from weakref import finalize
 
+from bigtopic.learning import sharing
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.work import Work
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Plan
 from bigtopic.state.params import Params
 
-__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Run", "Updates"]
+__all__ = [
+    "AbleWorkers",
+    "Executor",
+    "ExecutorSpec",
+    "MemoryOfRun",
+    "Run",
+    "Updates",
+    "give_back_without_run",
+]
 
 Updates = Iterator[tuple[Params, list[RoundReport]]]
 """Yields, repeatedly, the params after some rounds and the reports of these rounds."""
@@ -25,6 +35,10 @@ AbleWorkers = Callable[[], list[str] | None]
 @dataclass(frozen=True)
 class Run:
     """Everything that stays the same during a run; picklable.
+
+    On a Dask worker, a copy lives as long as the run: until the driver, or Dask for a driver that is gone, releases it,
+    and no task is left at work. With it ends what rests on the worker. A task that does so would not do: none comes to
+    a worker that is paused because of what rests.
 
     Attributes
     ----------
@@ -40,6 +54,25 @@ class Run:
     work: Work
     settings: Settings
     unseen: bool = False
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        _copies.append(None)
+        finalize(self, _end_copy).atexit = False
+
+
+_copies: list[None] = []  # of runs, that this process got
+
+
+def _end_copy() -> None:
+    _copies.pop()
+    sharing.give_back()
+
+
+def give_back_without_run() -> None:
+    """At the end of a task that needs no `Run`: give memory back if none is here, whose end would do it."""
+    if not _copies:
+        sharing.give_back()
 
 
 class Executor(Protocol):

@@ -22,7 +22,7 @@ from bigtopic.learning import sharing
 from bigtopic.learning.all_reduce.copies import Behind
 from bigtopic.learning.executors.graph_tasks import placed
 from bigtopic.learning.executors.protocol import AbleWorkers, Run
-from bigtopic.parallel import cluster
+from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
 from bigtopic.parallel.shared_files import shares_files
@@ -99,13 +99,19 @@ class Sender:
         """Threads of each worker that tasks are for now, by address; none without a client."""
         if self._client is None:
             return {}
-        there, able = self._client.nthreads(), self.able()
+        there, places = self._client.nthreads(), self.places()
+        able = places.preferred if places.only is None else places.only
         return there if able is None else {worker: there[worker] for worker in able if worker in there}
 
     def placed(self, n_tasks: int) -> list[str] | None:
-        """A worker for each of some consecutive tasks, among those there are now; None for any."""
+        """A worker for each of some consecutive tasks, among those there are now; None for any, and where only some can
+        run them (see `places`): Dask takes a worker for a preference, or for the only one."""
         threads = self.threads()
-        return placed(n_tasks, threads) if threads else None
+        return placed(n_tasks, threads) if threads and self.places().only is None else None
+
+    def places(self) -> workers.Places:
+        """Where tasks may run now."""
+        return workers.places(self._client, self.able())
 
     def key(self, prefix: str) -> str:
         """A new key."""

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 
-from bigtopic import buffers
 from bigtopic.learning.crew.memory import Largest
 from bigtopic.learning.crew.segment import CrewSegment, Steps
 from bigtopic.learning.crew.threads import Crew
@@ -26,6 +25,7 @@ from bigtopic.learning.replicas.changes import Changes, joined
 from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.rounds import iteration_of, knows_factors
 from bigtopic.learning.work import Iteration, Work
+from bigtopic.parallel import cluster
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.delays import largest_group, longest_segment
 from bigtopic.plan.reading import BlockReader
@@ -164,9 +164,10 @@ class ThreadExecutor(Executor):
         pipeline.run(self._pool, self._n_threads)
 
     def close(self) -> None:
+        self._look_ahead = _nothing  # which may refer to this executor
         # Slices first: one may be waiting for a read block that only the reader can deliver.
         with ExitStack() as stack:
-            stack.callback(buffers.rest)
+            stack.callback(cluster.rest)
             stack.callback(self._remembering.close)
             stack.callback(self._reader.close)
             if self._pool is not None:

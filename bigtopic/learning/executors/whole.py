@@ -102,7 +102,7 @@ class WholeExecutor(Executor):
     def _attempt(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Any, list[RoundReport]]:
-        shared, able = self._share(params), self._sender.able()
+        shared, places = self._share(params), self._sender.places()
         shares_files = self._sender.shares_files
         # On one machine the other workers wait for the one that has the rounds, so it has their threads too
         n_threads = cluster.threads_of(self._client) if shares_files else None
@@ -118,10 +118,9 @@ class WholeExecutor(Executor):
             pure=False,
             # A retry could not claim the arrays again, and its error would hide that of the first attempt
             retries=0 if shares_files else 2,
-            workers=able,
-            allow_other_workers=able is not None,
+            **places.options(),
         )
-        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future)
+        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future, places.only)
         return returned
 
     def _taken(self, params: Params, arrays: Any) -> Params:

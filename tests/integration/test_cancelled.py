@@ -1,0 +1,115 @@
+"""Tasks that are cancelled end a run, which says so; the model is that of the updates before."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic.estimators.lda import LDA
+from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
+from bigtopic.parallel import cluster
+from bigtopic.parallel.results import Cancelled
+
+pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("replicas_of_large_corpora")]
+
+RUNS: dict[str, dict[str, Any]] = {
+    "whole": {"method": "online-vb", "batch_size": 100},
+    "graphs": {"method": "vb"},
+    "replicas": {"method": "online-vb", "batch_size": 2, "replicas": 2, "replica_updates": 4},
+}
+
+
+def _cancel_at_work(dask_scheduler: Any) -> None:
+    """What the scheduler does when a client, or a script on its side, cancels what is at work."""
+    keys = [
+        key for key, task in dask_scheduler.tasks.items() if task.state == "processing" and task.who_wants
+    ]
+    for client in list(dask_scheduler.clients):
+        if keys and client != "fire-and-forget":
+            options = {"force": True, "reason": None, "msg": None}
+            dask_scheduler.stimulus_cancel(keys, client, **options)
+            return
+
+
+def by_others(client: Any) -> None:
+    client.run_on_scheduler(_cancel_at_work)
+
+
+def by_this_client(client: Any) -> None:
+    from dask.distributed import Future
+
+    keys = [key for keys in client.processing().values() for key in keys if key in client.futures]
+    client.cancel([Future(key, client=client) for key in keys])
+
+
+def by_a_restart(client: Any) -> None:
+    if any(client.processing().values()):
+        client.restart(timeout=60)
+
+
+QUICK = ("whole", True, by_others), ("graphs", False, by_a_restart)  # the others take a minute
+CASES = [
+    pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow)
+    for case in product(RUNS, (True, False), (by_others, by_this_client, by_a_restart))
+]
+
+
+@pytest.mark.filterwarnings("ignore:replicas=2")
+@pytest.mark.parametrize(("name", "shared", "cancel"), CASES)
+def test_it_is_said_and_the_model_is_valid(name, shared, cancel, corpus, mortal_worker, monkeypatch):
+    monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", -1.0 if name == "graphs" else 1e9)
+    monkeypatch.setattr(graph_tasks, "TASK_SECONDS", 1e-9)
+    if not shared:
+        for module in (choice, graphs, sending, whole):
+            monkeypatch.setattr(module, "shares_files", lambda *_: False)
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.1)
+    updates: list[int] = []
+    model = LDA(
+        4,
+        max_iter=100_000,
+        max_time=60.0,
+        client=mortal_worker,
+        random_state=0,
+        callbacks=[lambda event: updates.append(event.step)],
+        **RUNS[name],
+    )
+    ends = pytest.raises(Cancelled, match="tasks of this work were cancelled")
+    with _cancelling(lambda: any(updates) and cancel(mortal_worker)), ends:
+        model.fit(corpus)
+    assert max(updates) > 0 and np.isfinite(model.components_).all()
+    mortal_worker.wait_for_workers(1, timeout=60)
+    model.set_params(callbacks=[], max_iter=1).partial_fit(corpus)
+
+
+@contextmanager
+def _cancelling(cancel: Callable[[], Any]) -> Iterator[None]:
+    """Cancel again and again meanwhile: a task may just be over."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(0.05):
+            with suppress(OSError, AttributeError):  # while the cluster restarts
+                cancel()
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_map_whose_tasks_are_cancelled(one_worker):
+    with (
+        _cancelling(lambda: by_others(one_worker)),
+        pytest.raises(Cancelled, match="tasks of this work were cancelled"),
+    ):
+        list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))

@@ -153,6 +153,9 @@ class Method:
     def with_schedule(self, learning_decay: float | None, learning_offset: float | None) -> Method:
         """This method with another step size, in every scheme that has one. Warns where it need not converge.
 
+        A kernel that takes the schemes' steps itself has them among the method's options, `local_decay` and
+        `local_offset`, which change with them.
+
         Raises
         ------
         SettingError
@@ -177,7 +180,9 @@ class Method:
         own_decays = {getattr(scheme, "learning_decay", None) for scheme in self.schemes.values()}
         if learning_decay not in own_decays:
             _warn_of_decay("learning_decay", learning_decay, "unless the topics should keep changing")
-        return replace(self, schemes=schemes)
+        local = {name.replace("learning_", "local_"): value for name, value in given.items()}
+        options = {name: local.get(name, value) for name, value in self.options.items()}
+        return replace(self, schemes=schemes, options=options)
 
     def warn_of_decays(self, given: Mapping[str, Any]) -> None:
         """Warn of decays among these options with which the topics of documents need not converge."""

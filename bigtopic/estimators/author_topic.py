@@ -104,7 +104,7 @@ class AuthorTopicModel(AuthorUpdates):
         self,
         n_components: int = 10,
         *,
-        method: str | Method = "online-author-vb",
+        method: str | Method = "online-author-cvb0",
         author_topic_prior: float | np.ndarray | None = None,
         topic_word_prior: float | np.ndarray | None = None,
         learn_author_topic_prior: str | None = None,

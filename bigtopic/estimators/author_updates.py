@@ -94,7 +94,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         if only_new and needs_all:
             raise SettingError(
                 f"only_new=True: method {model.method.name!r} always learns from all documents; leave only_new out, or "
-                "fit with method='online-author-vb', which learns from the new ones alone"
+                "fit with method='online-author-cvb0', which learns from the new ones alone"
             )
         corpus = self._documents(corpus)
         first = self.n_docs_seen_ if first_new is None else first_new

@@ -30,7 +30,8 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
 
     A setting such as "decay" is set in every scheme that has it; "topic_words.decay", with the name of an array or of
     a learned prior, in one, whatever all have. If a kernel has an option of that name, the name alone is the option.
-    Warns of decays with which learning need not converge.
+    A kernel that takes the schemes' steps itself has them among the method's options, as `local_decay` and
+    `local_offset`; they change with `learning_decay` and `learning_offset`. Warns of decays with which learning need not converge.
 
     Raises
     ------
@@ -60,8 +61,10 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
     own = {name: value for name, value in given.items() if name in options}
     if changed == places:
         return method, own
+    local = {name.replace("learning_", "local_"): given[name] for name in _STEP_SIZE if name in given}
     return replace(
         method,
+        options={name: local.get(name, value) for name, value in method.options.items()},
         schemes={array: changed[array] for array in method.schemes},
         prior_schemes={array: changed[_prior_of(method, array)] for array in method.prior_schemes},
     ), own

@@ -6,7 +6,7 @@ for the rows i of the minibatch: n_i and m_i are the documents of row i in the c
 the number of updates that the row has been in, this one included. With the number of all updates in its place, a row
 that is rarely seen, such as the author of few documents, would hardly leave its random start.
 
-References: Mortensen (2017), "The author-topic model", algorithm 2, with one step size for all rows; Hoffman, Blei,
+References: Mortensen (2017), "The author-topic model", algorithm 2, with one step size for all rows (`own_steps=False`); Hoffman, Blei,
 Wang, Paisley (2013), "Stochastic variational inference".
 """
 
@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.arrays import ArraySpec
+from bigtopic.errors import SettingError
 from bigtopic.schemes.schedule import LearningRate
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
@@ -31,21 +32,34 @@ class InterpolateRows(LearningRate):
     Parameters
     ----------
     learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`
-    documents : the array that has the documents of each row, (n_rows, 1), and whose statistics are those of the
-        minibatch; "" where the shares of all rows are that of the minibatch in the corpus
+    documents : the array that has the documents n_i of each row, (n_rows, 1), and whose statistics are those of the
+        minibatch, m_i; the model has it, and the method a scheme for it
     own_steps : whether each row counts its own updates; otherwise all take the step size of the run, as in the paper
 
     Raises
     ------
     SettingError
-        When a parameter is outside its range.
+        When a parameter is outside its range, or `documents` names no array.
     """
 
     names_arrays: ClassVar = ("documents",)
     companions: ClassVar = {"steps": ArraySpec("", columns=1, normalised_over=None, dtype="int32")}
 
-    documents: str = ""
+    documents: str = "author_documents"
     own_steps: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.documents, str) or not self.documents:
+            raise SettingError(
+                f"documents={self.documents!r}: must be the name of the array that has the documents of each row; where "
+                "every row has the minibatch's share of the corpus, use the scheme Interpolate"
+            )
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The arrays, with statistics, that a step reads beside its own."""
+        return (self.documents,)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without documents changes nothing."""
@@ -67,8 +81,6 @@ class InterpolateRows(LearningRate):
 
     def _scales(self, stats: AxisStats, info: RoundInfo) -> np.ndarray:
         """n_i / m_i."""
-        if not self.documents:
-            return np.full(len(stats.values), info.total_docs / info.n_docs)
         assert info.stats is not None
         seen = info.stats.arrays[self.documents].values[:, 0].astype(np.float64)
         known = info.arrays[self.documents].gather(stats.ids)[:, 0].astype(np.float64)

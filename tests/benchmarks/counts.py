@@ -118,6 +118,7 @@ COUNTS = {
     "v_oem_expected_log": _VB,
     # the sum; the share of each topic, for its word and for the authors. The word; its counts
     "author_vb": Counts(Work(3), reads=4, writes=4),
+    "author_vb_mean": Counts(Work(3), reads=4, writes=4),
     # the product and the sum; exp psi of two authors. The word, once for both
     "author_vb_local": Counts(Work(2), topic=Work(20, divisions=4, exponentials=2), reads=4),
     # the product of the word and the topic; of two authors, the product with it and the running sum, one multiply-add.

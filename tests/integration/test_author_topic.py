@@ -37,7 +37,13 @@ def corpus(truth):
     return signed.corpus_of(truth.docs, n_parts=3)
 
 
-METHODS = ("author-vb", "online-author-vb", "online-author-vb-local", "author-mean-field")
+METHODS = (
+    "online-author-cvb0",
+    "author-vb",
+    "online-author-vb",
+    "online-author-vb-local",
+    "author-mean-field",
+)
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -135,41 +141,24 @@ def test_gibbs_sampling_counts_every_token_once_in_all_passes(corpus, truth):
         assert counts.sum() == truth.docs.counts.sum()
 
 
-def algorithm_2(documents, authors, words, priors, n_docs_of, steps):
-    """The thesis' algorithm, one document after the other, with one local step and one step size for all."""
-    brute_force = case.reference("author_vb")
-    for t, (ids, counts, own) in enumerate(documents, 1):
-        rate = (1.0 + t) ** -steps
-        logs = brute_force["expected_logs"](words, 0), brute_force["expected_logs"](authors, 1)
-        by_word, by_author = brute_force["infer"]([(ids, counts, own)], *logs)
-        words = (1 - rate) * words + rate * (priors[0] + len(documents) * by_word)
-        moved = priors[1] + n_docs_of[own, None] * by_author[own]
-        authors = authors.copy()
-        authors[own] = (1 - rate) * authors[own] + rate * moved
-    return authors, words
-
-
-def test_minibatches_of_one_document_are_the_sequential_algorithm():
+@pytest.mark.parametrize(("most", "tolerance"), [(1, 0.0), (4, 0.0), (50, 1e-3)], ids=str)
+@pytest.mark.parametrize("steps", [{}, {"learning_decay": 0.7, "learning_offset": 3.0}], ids=str)
+def test_the_algorithm_of_the_thesis_document_by_document(most, tolerance, steps):
+    """Of its M steps, the last is the update's own."""
     docs = signed.documents([8, 12, 15, 7, 22, 9], 30, 7, seed=3)
-    corpus, online = signed.corpus_of(docs), methods.get("online-author-vb")
-    steps = {"learning_decay": 0.7, "learning_offset": 1.0}
-    rows = InterpolateRows(documents="author_documents", own_steps=False, **steps)
-    schemes = {**online.schemes, "topic_words": Interpolate(**steps), "author_topics": rows}
-    method = replace(online, name="algorithm-2", schemes=schemes, batch_size=1, max_iter=1)
-    settings = {
-        "method": method,
-        "order": "stored",
-        "topic_word_prior": 0.2,
-        "author_topic_prior": 0.3,
-        **QUIET,
-    }
+    corpus = signed.corpus_of(docs)
+    settings = {"method": "mortensen:algorithm-2", "order": "stored", "max_iter": 2, **steps, **QUIET}
+    settings |= {"topic_word_prior": 0.2, "author_topic_prior": 0.3}
+    settings |= {"max_doc_update_iter": most, "mean_change_tol": tolerance}
     start = bt.AuthorTopicModel(3, **settings)._new_model(corpus, 0)
     authors, words = signed.weights(start)
     n_docs_of = np.bincount(docs.authors, minlength=7)
-    expected = algorithm_2(signed.listed(docs), authors, words, (0.2, 0.3), n_docs_of, 0.7)
-    found = signed.weights(bt.AuthorTopicModel(3, **settings).fit(corpus)._model)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4)
+    given = steps.get("learning_decay", 0.5), steps.get("learning_offset", 1.0), most + 1, tolerance, 2
+    learn = case.reference("author_algorithm_2")["learn"]
+    words, authors = learn(signed.listed(docs), words, authors, (0.2, 0.3), n_docs_of, *given)
+    model = bt.AuthorTopicModel(3, **settings).fit(corpus)
+    for one, other in zip(signed.weights(model._model), (authors, words), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-4)
 
 
 def test_a_minibatch_of_all_documents_with_full_steps_is_batch_learning(corpus):
@@ -186,7 +175,7 @@ def test_a_minibatch_of_all_documents_with_full_steps_is_batch_learning(corpus):
         np.testing.assert_allclose(one.array(name).values, other.array(name).values, rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("method", ["author-vb", "online-author-vb"])
+@pytest.mark.parametrize("method", ["author-vb", "online-author-cvb0", "online-author-vb"])
 def test_threads_change_no_bit(corpus, method):
     settings = {"method": method, "max_iter": 2, "slice_size": 100, "client": False, "progress": False}
     one, three = (bt.AuthorTopicModel(K, n_threads=n, **settings).fit(corpus) for n in (1, 3))
@@ -195,7 +184,8 @@ def test_threads_change_no_bit(corpus, method):
 
 
 @pytest.mark.parametrize(
-    "method", ["author-vb", "online-author-vb", "author-cgs", "author-cvb0", "author-cvb"]
+    "method",
+    ["author-vb", "online-author-cvb0", "online-author-vb", "author-cgs", "author-cvb0", "author-cvb"],
 )
 def test_a_run_that_is_cut_and_resumed_has_the_same_bits(corpus, method, tmp_path):
     def stop(event):
@@ -256,11 +246,11 @@ def test_priors_have_their_names(corpus):
     [
         (
             {"method": "xyz"},
-            r"choose one of: author-cgs, author-cvb, author-cvb0, [^;]*-vb-local; or a paper's name: [mr]",
+            r"choose one of: author-cgs, author-cvb, author-cvb0, [^;]*sequential-author-vb; or a paper's name: [mr]",
         ),
         (
             {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},
-            r"choose one of the methods author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb",
+            r"choose one of the methods online-author-cvb0, author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb",
         ),
     ],
 )

@@ -119,7 +119,7 @@ def test_only_new_documents_are_not_enough_for_methods_that_need_all(corpus, met
     first = corpus.run(0, 890, order="stored")
     model = bt.AuthorTopicModel(K, method=method, options=options, max_iter=1, **QUIET).fit(first)
     before = author_weights(model)
-    with pytest.raises(SettingError, match=f"only_new=True: method '{method}'.*online-author-vb"):
+    with pytest.raises(SettingError, match=f"only_new=True: method '{method}'.*online-author-cvb0"):
         model.update(corpus, only_new=True)
     np.testing.assert_array_equal(author_weights(model), before)
     assert model.n_docs_seen_ == 890

@@ -14,18 +14,19 @@ def shares(words, gamma, word_logs):
 
 
 def infer(documents, word_logs, author_weights, n_documents, prior, rate, max_iter, tolerance):
-    """Statistics of words and authors; `n_documents` of each author, `rate` is rho."""
+    """Statistics of words and authors; `n_documents` of each author, `rate` is rho.
+
+    They are those of the last responsibilities: from before the step that rests, or after `max_iter` steps.
+    """
     by_word, by_author = np.zeros(word_logs.shape), np.zeros(author_weights.shape)
     for words, counts, authors in documents:
-        gamma, moved = author_weights[authors], np.inf
-        for _ in range(max_iter):
-            if moved < tolerance:
-                break
-            own = np.einsum("v,vak->ak", counts, shares(words, gamma, word_logs))
-            before = gamma
+        gamma = author_weights[authors]
+        for step in range(max_iter + 1):
+            counted = counts[:, None, None] * shares(words, gamma, word_logs)
+            before, own = gamma, counted.sum(axis=0)
             gamma = (1 - rate) * author_weights[authors] + rate * (prior + n_documents[authors, None] * own)
-            moved = np.abs(gamma - before).mean()
-        counted = counts[:, None, None] * shares(words, gamma, word_logs)
+            if step < max_iter and np.abs(gamma - before).mean() < tolerance:
+                break
         np.add.at(by_word, words, counted.sum(axis=1))
         by_author[authors] += counted.sum(axis=0)
     return by_word, by_author

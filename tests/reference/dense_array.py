@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bigtopic.types import AxisStats, RoundInfo
+from bigtopic.types import AxisStats, RoundInfo, Stats
 
 __all__ = [
     "N_COLUMNS",
@@ -14,6 +14,7 @@ __all__ = [
     "info",
     "random_array",
     "random_stats",
+    "reading",
     "update",
 ]
 
@@ -80,7 +81,19 @@ def random_stats(seed=1, ids=(2, 3, 11, 29), dtype=np.float32):
 
 def update(scheme, array, stats, told):
     """One step of a scheme, with its companions."""
-    scheme.step(array, stats, told._replace(companions=array.companions(scheme)))
+    told = reading(scheme, stats, told)._replace(companions=array.companions(scheme))
+    scheme.step(array, stats, told)
+
+
+def reading(scheme, stats, told):
+    """The round with what the scheme reads of other arrays, unless it is told: documents in the corpus' proportion."""
+    names = [name for name in getattr(scheme, "reads", ()) if name not in told.arrays]
+    if not names:
+        return told
+    seen = AxisStats(stats.ids, np.full((len(stats.values), 1), float(told.n_docs)))
+    known = DenseArray(np.full((N_ROWS, N_COLUMNS), told.total_docs), prior=0.0)
+    found = Stats(dict.fromkeys(names, seen), told.n_docs, told.n_tokens)
+    return told._replace(arrays=dict.fromkeys(names, known), stats=found)
 
 
 def info(step=1, n_docs=10, n_tokens=500.0, total_docs=1000.0, total_tokens=40_000.0):

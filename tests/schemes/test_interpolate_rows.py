@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bigtopic as bt
+from bigtopic import methods
+from bigtopic.errors import SettingError
 from bigtopic.schemes.interpolate_rows import InterpolateRows
 from bigtopic.types import AxisStats, Stats
 
@@ -55,3 +59,18 @@ def test_a_row_without_documents_has_its_prior(seen):
     array, stats = random_array(), random_stats()
     update(scheme, array, stats, told(1, stats, np.zeros(N_ROWS), [seen] * 4))
     np.testing.assert_array_equal(array.statistics[stats.ids], 0)
+
+
+@pytest.mark.parametrize("documents", ["", None])
+def test_the_documents_of_rows_are_not_guessed(documents):
+    with pytest.raises(
+        SettingError, match=r"documents=.*the array that has the documents of each row; .*Interpolate"
+    ):
+        InterpolateRows(documents=documents)
+
+
+def test_a_method_without_the_documents_of_rows_is_refused():
+    online = methods.get("online-author-vb")
+    own = {name: scheme for name, scheme in online.schemes.items() if name != "author_documents"}
+    with pytest.raises(SettingError, match="reads the statistics of 'author_documents', which no scheme"):
+        bt.AuthorTopicModel(2, method=replace(online, schemes=own)).fit(None)

@@ -18,7 +18,7 @@ from bigtopic.types import AxisStats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference.dense_array import N_COLUMNS, N_COMPONENTS, N_ROWS, info, random_stats
+from reference.dense_array import N_COLUMNS, N_COMPONENTS, N_ROWS, info, random_stats, reading
 
 DTYPES = ["float32", "float64", "int32"]
 
@@ -102,7 +102,7 @@ def test_every_scheme_has_one(name, dtype):
         stats = random_stats(step, ids=np.random.default_rng(step).choice(N_ROWS, 4, replace=False))
         if getattr(scheme, "takes_expected_logs", False):
             stats = AxisStats(stats.ids, -stats.values)
-        scheme.step(mean, stats, info(step)._replace(companions=beside))
+        scheme.step(mean, stats, reading(scheme, stats, info(step))._replace(companions=beside))
 
     if getattr(scheme, "sets_prior", False):
         pytest.skip("moves the prior alone, which is not averaged")

@@ -137,7 +137,7 @@ def run(
     InputError
         When a document has tokens and no author.
     """
-    wanted = bool(hyper.options["bound"])
+    wanted = bool(hyper.options.get("bound", False))  # without an option, there is no bound
     stats, bounds, dropped = _inferred(docs, view, wanted)
     if "author_documents" in hyper.statistics:
         stats["author_documents"] = author_documents(docs)

@@ -6,7 +6,9 @@ which begins with theirs and moves as if all |D_a| documents of author a were li
     gamma_dak = (1 - rho) gamma_ak + rho (alpha_k + |D_a| e_dak sum_v (c_dv / Z_dv) W_vk),    rho = (tau + t)^-kappa
     e_dak = exp E[log theta_dak],    s_dk = sum_a e_dak,    Z_dv = sum_k s_dk W_vk
 
-Statistics are those of `author_vb` with the last e. Later updates t move the authors of a document less, and in the end
+Statistics are those of `author_vb` with the e from before the last of these moves, so that the scheme's own step with
+them is that move: of one document, both are Algorithm 2 of the thesis with M steps, M - 1 of them here if it does not
+rest earlier. Later updates t move the authors of a document less, and in the end
 not at all, so that both kernels have the same fixed points.
 
 Cost: distinct words x topics x iterations, 2 multiply-adds each; authors x topics x iterations, an exp(digamma) each.
@@ -110,14 +112,14 @@ def _infer(
         dropped += lost
         n_authors = who.shape[0]
         _begin(start, who, prior, rate, rest, gamma)
-        moved = np.inf
         for iteration in range(max_iter + 1):
             _weigh(gamma[:n_authors], own, shared)
             mixture_gradient(tokens, block, n, shared, gradient)
-            if iteration == max_iter or moved < limit * n_authors:
+            if iteration == max_iter:
                 break
             iterations += 1
-            moved = _move(rest, who, documents, rate, own, gradient, gamma)
+            if _move(rest, who, documents, rate, own, gradient, gamma) < limit * n_authors:
+                break
         add_shares(words[entries], tokens, block, shared, by_word)
         for i in range(n_authors):
             for k in range(0, shared.shape[0], LANES):

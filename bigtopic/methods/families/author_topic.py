@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bigtopic.methods.method import Method
 from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
 from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
@@ -26,8 +28,36 @@ _ONLINE: dict[str, Scheme] = {
     AUTHOR_TOPICS: InterpolateRows(learning_decay=0.55, learning_offset=1.0, documents=AUTHOR_DOCUMENTS),
     AUTHOR_DOCUMENTS: Keep(),
 }
+# An author is in a dozen updates per pass, not in thousands: its steps are twice as large
+_COUNTED_ONLINE: dict[str, Scheme] = {
+    **_ONLINE,
+    AUTHOR_TOPICS: replace(_ONLINE[AUTHOR_TOPICS], learning_scale=2.0),  # type: ignore[type-var]
+}
+# One document per update, and one step size for its authors and all topics, which the kernel takes, too
+_ONE_BY_ONE = {"learning_decay": 0.5, "learning_offset": 1.0}
+_ALGORITHM_2: dict[str, Scheme] = {
+    TOPIC_WORDS: Interpolate(**_ONE_BY_ONE),
+    AUTHOR_TOPICS: InterpolateRows(**_ONE_BY_ONE, documents=AUTHOR_DOCUMENTS, own_steps=False),
+    AUTHOR_DOCUMENTS: Keep(),
+}
 
 METHODS = (
+    Method(
+        "online-author-cvb0",
+        "author_vb_mean",
+        _COUNTED_ONLINE,
+        AUTHOR_TOPIC_ONLINE,
+        batch_size=500,
+        least_rounds=20,
+        max_iter=20,
+        priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
+        init={TOPIC_WORDS: ("uniform", 1.0)},
+        inference="author_documents",
+        summary="zero-order collapsed variational inference by minibatches; each author takes steps of its own",
+        complexity=f"{_COST}; {_KEEPS}",
+        use="first choice for most corpora with authors",
+        paper="Asuncion et al. 2009 and Foulds et al. 2013, for authors",
+    ),
     Method(
         "author-vb",
         "author_vb",
@@ -55,11 +85,10 @@ METHODS = (
         enough_rounds=1000,
         init=_GAMMA,
         inference="author_documents",
-        summary="the same by minibatches; each author takes steps of its own",
+        summary="author-vb by minibatches; each author takes steps of its own",
         complexity=f"{_COST}; {_KEEPS}",
-        use="first choice for most corpora with authors",
-        paper="Mortensen 2017, algorithm 2",
-        aliases=("mortensen:algorithm-2",),
+        use="when a variational bound is wanted and batches are too slow",
+        paper="Mortensen 2017, section 3.2",
     ),
     Method(
         "online-author-vb-local",
@@ -75,8 +104,24 @@ METHODS = (
         inference="author_documents",
         summary="the same, and each document first moves its authors",
         complexity="K I per distinct word, K I exp per author; nothing kept of a document",
-        use="documents by several authors",
-        paper="Mortensen 2017, algorithm 2",
+        use="documents by several authors of whom much is known",
+        paper="Mortensen 2017, after algorithm 2",
+    ),
+    Method(
+        "sequential-author-vb",
+        "author_vb_local",
+        _ALGORITHM_2,
+        AUTHOR_TOPIC_ONLINE,
+        batch_size=1,
+        max_iter=10,
+        init=_GAMMA,
+        options={"local_decay": 0.5, "local_offset": 1.0},
+        inference="author_documents",
+        summary="document by document: its authors move until they rest, at the step size of the topics",
+        complexity="K I per distinct word, K I exp per author; an update of all topics; nothing kept of a document",
+        use="to compare with the thesis",
+        paper="Mortensen 2017, algorithm 2; decay and offset of gensim",
+        aliases=("mortensen:algorithm-2",),
     ),
     Method(
         "author-mean-field",

@@ -127,6 +127,12 @@ def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:
         )
     for name, scheme in method.schemes.items():
         _check_fit(f"{where}: schemes[{name!r}]={scheme!r}", name, scheme, method.model, kernel)
+        for other in getattr(scheme, "reads", ()):
+            if other not in method.schemes:
+                raise SettingError(
+                    f"{where}: schemes[{name!r}]={scheme!r} reads the statistics of {other!r}, which no scheme of the "
+                    f"method has; {choose(method.schemes)}, or give {other!r} a scheme, such as Keep()"
+                )
 
 
 def _check_fit(where: str, name: str, scheme: Scheme, model: Model, kernel: Kernel) -> None:

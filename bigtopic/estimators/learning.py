@@ -17,6 +17,7 @@ from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.saved import checkpoints, run_record
 from bigtopic.estimators.saved import settings as saved_settings
 from bigtopic.learning.events import Callback
+from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
@@ -111,6 +112,7 @@ class TopicLearning(DocumentQuestions):
         finally:
             if self._model is not before:  # a run that failed leaves a model too
                 self.n_iter_ = self._fitted().cursor.pass_number
+        note_unused(self._fitted(), self.progress)
         return self
 
     def _begun(self, corpus: Any, seed: int) -> TopicModel:

@@ -12,7 +12,7 @@ from typing import Any
 from bigtopic.parallel import compiling
 from bigtopic.printable import printable
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "note"]
 
 DELAY = 2.0  # seconds
 
@@ -54,8 +54,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Write a line to standard error, also where there is no bar, unless `show` is False."""
-        if not self._silent:
-            print(printable(text), file=sys.stderr, flush=True)
+        note(text, show=not self._silent)
 
     def _compile(self) -> None:
         self._bar.set_description(f"{self._description} (compiling, once)", refresh=False)
@@ -79,6 +78,12 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def note(text: str, show: bool | None = None) -> None:
+    """Write a line to standard error, in terminals, notebooks and elsewhere, unless `show` is False or it is closed."""
+    if show is not False and sys.stderr is not None:
+        print(printable(text), file=sys.stderr, flush=True)
 
 
 def _bar(in_notebook: bool) -> Any:

@@ -260,11 +260,8 @@ class TopicLearning(DocumentQuestions):
         for name in ("max_doc_update_iter", "mean_change_tol"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)
-        if (
-            self._or_method("tol") > 0
-            and method.load_kernel().bound
-            and self._or_method("batch_size") is None
-        ):
+        kernel = method.load_kernel()
+        if kernel.bound and "bound" in kernel.options and self._or_method("batch_size") is None:
             options.setdefault("bound", True)
         return method, options
 

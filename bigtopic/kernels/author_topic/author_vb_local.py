@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels.author_topic.author_vb import BOUND
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import (
     INNER,
@@ -195,5 +196,6 @@ KERNEL = Kernel(
     options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "local_decay": 0.55, "local_offset": 1.0},
     cost=doc_update_cost,
     scratch=rows_scratch,
+    bound=BOUND,
     paper="Mortensen 2017",
 )

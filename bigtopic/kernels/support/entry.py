@@ -22,6 +22,7 @@ __all__ = [
     "frozen",
     "padded_prior",
     "put_shares",
+    "sums_of_entries",
     "whole_number",
 ]
 
@@ -69,6 +70,12 @@ def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 def csr(docs: Docs, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`indptr`, `words`, `counts` of the documents as a compiled loop takes them."""
     return frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(docs.counts, dtype)
+
+
+def sums_of_entries(docs: Docs, of_words: np.ndarray) -> np.ndarray:
+    """Sum over the tokens of each document of a number of their words (n_words,): float64 (n_docs,)."""
+    documents = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+    return np.bincount(documents, docs.counts * of_words[docs.words], docs.n_docs)
 
 
 def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:

@@ -23,19 +23,19 @@ def bound_of(model: TopicModel) -> Bound:
     Raises
     ------
     SettingError
-        When its method has none, or an array that would be a posterior has no prior.
+        When its method has none.
     """
-    bound = model.method.load_kernel().bound
+    kernel = model.method.load_kernel()
+    bound = kernel.bound
+    if bound is True:
+        raise SettingError(
+            f"kernel {kernel.name!r} has bound=True, which is for learning alone; give it a bigtopic.types.Bound"
+        )
     if not isinstance(bound, Bound):
         having = [method.name for method in TABLE if isinstance(method.load_kernel().bound, Bound)]
         raise SettingError(
             f"method {model.method.name!r} has no variational bound; methods that have one: {', '.join(having)}"
         )
-    for name in bound.views:
-        if not model.params[name].prior.min() > 0:
-            raise SettingError(
-                f"the prior of {name!r} has zeros, and without a prior there is no bound; fit with a positive one"
-            )
     return bound
 
 

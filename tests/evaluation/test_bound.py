@@ -1,6 +1,7 @@
 """The variational bound: against its equations, what the run itself recorded, and the probability that it bounds."""
 
 import sys
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -276,6 +277,14 @@ def test_methods_without_a_bound_are_refused_with_those_that_have_one():
     for ask in (lambda corpus: bound(sampled, corpus), sampled.document_bounds):
         with pytest.raises(SettingError, match="'author-cgs' has no variational bound"):
             ask(SIGNED_CORPUS)
+
+
+def test_a_kernel_that_only_records_a_bound_is_told_what_to_declare():
+    plain = replace(get("vb"), name="plain", kernel=replace(get("vb").load_kernel(), bound=True))
+    with pytest.raises(
+        SettingError, match=r"bound=True, which is for learning alone; give it a bigtopic\.types\.Bound"
+    ):
+        bound(LDA(2, method=plain, max_iter=1, **QUIET).fit(CORPUS), CORPUS)
 
 
 def test_it_says_what_it_is_of_and_its_parts():

@@ -22,6 +22,7 @@ from bigtopic.kernel_memory import CallSize, Scratch, no_scratch
 __all__ = [
     "AxisStats",
     "Block",
+    "Bound",
     "CallSize",
     "Docs",
     "Hyper",
@@ -145,6 +146,25 @@ class StateSpec:
     missing: float = 0
 
 
+@dataclass(frozen=True)
+class Bound:
+    """The variational bound of the models that a kernel learns, for `bigtopic.evaluate.bound`.
+
+    Attributes
+    ----------
+    of : what it is a lower bound of, and by which approximation
+    views : {array name: form}, the arrays that are posteriors, as in `Kernel.views`
+    documents : (docs, view, hyper) -> float64 (n_docs,), in nats: the terms that belong to each document, with what is
+        inferred of the document at rest
+    options : all that `documents` reads of `hyper.options`; the same for every model, so that bounds can be compared
+    """
+
+    of: str
+    views: Mapping[str, str]
+    documents: Callable[[Docs, View, Hyper], np.ndarray]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
 def _one_pass(options: Mapping[str, Any]) -> float:
     return 1.0
 
@@ -186,7 +206,8 @@ class Kernel:
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
         iteration of a round ("round"), and for documents that the model has not seen ("run")
-    bound : whether info["bound"] is a variational bound when options["bound"] is true
+    bound : whether there is a variational bound: info["bound"], where there is an option of that name and it is true;
+        a `Bound` instead of True also computes that of a fitted model
     dtype : NumPy's name for the dtype of the statistics, or a function of the options; to estimate a run's memory
     paper : source of the equations
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
@@ -209,7 +230,7 @@ class Kernel:
     whole_minibatches: bool = False
     state: str = "none"
     remembers: Mapping[str, StateSpec] = field(default_factory=dict)
-    bound: bool = False
+    bound: bool | Bound = False
     dtype: str | Callable[[Mapping[str, Any]], str] = "float32"
     paper: str = ""
     offers: Mapping[str, str] = field(default_factory=dict)

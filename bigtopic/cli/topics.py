@@ -135,6 +135,7 @@ def _as_dict(topic: Any) -> dict[str, Any]:
     return {
         "topic": topic.number,
         "share": topic.share,
+        "unused": topic.unused,
         "npmi": None,
         **topic.scores,
         "words": [{"word": word, "probability": probability} for word, probability in topic.words],

@@ -16,6 +16,7 @@ from bigtopic.estimators.topic_stores.similarity import MEASURES, check_measure
 from bigtopic.estimators.topic_stores.stored_topics import TopicRows
 from bigtopic.evaluation.streaming import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
+from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.state.contract.declaration_rules import is_number, is_whole
 from bigtopic.state.lazy_array import LazyArray
@@ -137,7 +138,7 @@ class AuthorQueries(TopicInference):
         InputError
             When the model knows no author of a document.
         """
-        return self._values(X, "mean").values
+        return self._values(X, log_probabilities).values
 
     def author_perplexity(self, X: Any) -> float:
         """exp(-log probability per token) of documents given their authors; lower is better.
@@ -147,7 +148,7 @@ class AuthorQueries(TopicInference):
         InputError
             When the model knows no author of a document, or there are no words.
         """
-        found = self._values(X, "mean")
+        found = self._values(X, log_probabilities)
         if not found.n_tokens.sum():
             raise InputError(
                 "the documents have no words that the model knows; pass documents that have some"
@@ -155,16 +156,20 @@ class AuthorQueries(TopicInference):
         return float(np.exp(-found.values.sum() / found.n_tokens.sum()))
 
     def document_bounds(self, X: Any) -> np.ndarray:
-        """The terms of the variational bound of each document, float64 (n_docs,), in nats, in source order.
+        """The terms of the method's variational bound of each document, float64 (n_docs,), in nats, in source order.
 
         They belong to the document alone, with the topics of its authors as they are; for held-out documents, too.
+        `bigtopic.evaluate.bound` adds those of the topics and of the authors.
 
         Raises
         ------
         InputError
             When the model knows no author of a document.
+        SettingError
+            When the method has no bound.
         """
-        return self._values(X, "expected_log").values
+        bound_of(self._fitted())
+        return self._values(X, document_bounds).values
 
     def authors_frame(self, min_documents: int = 1) -> Any:
         """The authors as a pandas DataFrame, those with most documents first.
@@ -210,11 +215,11 @@ class AuthorQueries(TopicInference):
         best = np.argsort(-values, kind="stable")[:n_top]
         return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
 
-    def _values(self, X: Any, form: str) -> Values:
+    def _values(self, X: Any, ask: Any) -> Values:
         """Of all documents, in source order."""
         corpus = self._known_corpus(X)
         asked = Asked.of(self._fitted(), corpus)
-        return Values(*_in_order(self._over(corpus, partial(log_probabilities, asked, form))))
+        return Values(*_in_order(self._over(corpus, partial(ask, asked))))
 
     def _over(self, corpus: Any, function: Any) -> Iterator[Any]:
         client = self._client() or False

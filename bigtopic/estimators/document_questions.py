@@ -50,8 +50,9 @@ class DocumentQuestions(TopicQuestions):
         relevance: float = 0.6,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The topics, one per row: topic, label, size (tokens the model has learned from), share and words.
+        """The topics, one per row: topic, label, size (tokens the model has learned from), share, unused and words.
 
+        A topic is unused if it is one of `unused_topics_`.
         The words are those with the largest probability, relevance, FREX and lift, columns words, relevant, frex and
         lift; see `bigtopic.questions.words`.
 
@@ -67,6 +68,7 @@ class DocumentQuestions(TopicQuestions):
         columns: dict[str, Any] = {"topic": range(model.n_components), "label": self.topic_labels_}
         columns["size"] = source.weights
         columns["share"] = words.shares_of(source)
+        columns["unused"] = source.unused
         if theta is not None:
             found = mean_shares(self._theta(None, theta, None, storage_options))
             columns |= {"share": found.share, "n_documents": found.n_led}

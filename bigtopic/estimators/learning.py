@@ -18,6 +18,7 @@ from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.saved import checkpoints, run_record
 from bigtopic.estimators.saved import settings as saved_settings
 from bigtopic.learning.events import Callback
+from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
@@ -113,6 +114,7 @@ class TopicLearning(DocumentQuestions):
         finally:
             if self._model is not before:  # a run that failed leaves a model too
                 self.n_iter_ = self._fitted().cursor.pass_number
+        note_unused(self._fitted(), self.progress)
         return self
 
     def _begun(self, corpus: Any, seed: int) -> TopicModel:
@@ -269,11 +271,8 @@ class TopicLearning(DocumentQuestions):
             method = replace(method, average=float(self.average))
         method, options = with_settings(method, given)
         options |= check_learns(method, named(self, ("max_doc_update_iter", "mean_change_tol"), given))
-        if (
-            self._or_method("tol") > 0
-            and method.load_kernel().bound
-            and self._or_method("batch_size") is None
-        ):
+        kernel = method.load_kernel()
+        if kernel.bound and "bound" in kernel.options and self._or_method("batch_size") is None:
             options.setdefault("bound", True)
         return method, options
 

@@ -42,7 +42,7 @@ class FittedTopics(Estimator):
     @renamed(n="n_top")
     @answering
     def topics(self, n_top: int = 10) -> list[list[tuple[str, float]]]:
-        """The most probable words of each topic: [[(word, probability), ...], ...]."""
+        """The most probable words of each topic: [[(word, probability), ...], ...]; see also `unused_topics_`."""
         from bigtopic.evaluation.source import top_words
 
         require_positive("n_top", n_top)
@@ -55,17 +55,19 @@ class FittedTopics(Estimator):
     @renamed(n="n_top")
     @answering
     def topics_frame(self, n_top: int = 10) -> Any:
-        """The most probable words of each topic, as a pandas DataFrame with columns topic, rank, word, probability.
+        """The most probable words of each topic, as a pandas DataFrame.
+
+        Columns: topic, rank, word, probability, and unused, whether the topic is one of `unused_topics_`.
 
         Raises
         ------
         MissingExtra
             When pandas is not installed.
         """
-        rows = [
-            (k, rank, w, p) for k, topic in enumerate(self.topics(n_top)) for rank, (w, p) in enumerate(topic)
-        ]
-        return require("pandas", "pandas").DataFrame(rows, columns=["topic", "rank", "word", "probability"])
+        topics = zip(self.topics(n_top), self.topic_source().unused, strict=True)
+        rows = [(k, i, *one, unused) for k, (own, unused) in enumerate(topics) for i, one in enumerate(own)]
+        columns = ["topic", "rank", "word", "probability", "unused"]
+        return require("pandas", "pandas").DataFrame(rows, columns=columns)
 
     @also_named(topn="n_top")
     @answering
@@ -81,8 +83,9 @@ class FittedTopics(Estimator):
     @renamed(topn="n_top")
     @answering
     def show_topics(self, n_top: int = 10) -> list[tuple[int, str]]:
-        """The topics as text: [(topic, "word word ..."), ...]."""
-        return [(k, " ".join(word for word, _ in topic)) for k, topic in enumerate(self.topics(n_top))]
+        """The topics as text: [(topic, "word word ..."), ...]; of unused ones, it begins with "(unused) "."""
+        marks = np.where(self.topic_source().unused, "(unused) ", "").tolist()
+        return [(k, marks[k] + " ".join(word for word, _ in own)) for k, own in enumerate(self.topics(n_top))]
 
     def get_topics(self) -> np.ndarray:
         """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""
@@ -136,6 +139,11 @@ class FittedTopics(Estimator):
     def topic_source(self) -> ModelTopics:
         """The topics by rows, for evaluations."""
         return self._fitted().topic_source()
+
+    @property
+    def unused_topics_(self) -> np.ndarray:
+        """The topics that the model does not use, int64 (n_unused,): few tokens, with the words of all documents."""
+        return np.flatnonzero(self.topic_source().unused)
 
     @property
     def components_(self) -> np.ndarray:

@@ -7,6 +7,7 @@ from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.by_author import by_author
 from bigtopic.evaluation.coherence import Coherence, coherence
+from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
@@ -25,6 +26,8 @@ __all__ = [
     "Score",
     "Setting",
     "TopicSource",
+    "VariationalBound",
+    "bound",
     "by_author",
     "coherence",
     "log_predictive",

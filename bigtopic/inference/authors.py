@@ -24,9 +24,17 @@ from bigtopic.state.params import Params
 from bigtopic.state.views import mean_rows, take_view
 from bigtopic.types import Block, Docs
 
-__all__ = ["FORMS", "Asked", "Ranking", "Values", "likeliest", "log_probabilities"]
+__all__ = [
+    "Asked",
+    "Ranking",
+    "Values",
+    "candidates",
+    "check_signed",
+    "known_tokens",
+    "likeliest",
+    "log_probabilities",
+]
 
-FORMS = ("mean", "expected_log")  # probabilities given the authors, and terms of the variational bound
 _AUTHORS = 1 << 12  # at once
 
 
@@ -74,8 +82,8 @@ class Asked:
         return make_docs(block, self.n_words, maps.get("word"), self.n_authors, maps.get("author"))
 
 
-def log_probabilities(asked: Asked, form: str, block: Block) -> Values:
-    """The log probability of each document given its known authors, or its terms of the variational bound.
+def log_probabilities(asked: Asked, block: Block) -> Values:
+    """The log probability of each document given its known authors.
 
     Raises
     ------
@@ -85,12 +93,13 @@ def log_probabilities(asked: Asked, form: str, block: Block) -> Values:
     from bigtopic.kernels.author_topic.author_vb import document_bounds
 
     docs, axes = asked.docs(block)
-    _check_signed(docs)
-    view = take_view(asked.model.params.arrays, dict.fromkeys((TOPIC_WORDS, AUTHOR_TOPICS), form), axes)
-    return Values(docs.rows, document_bounds(docs, view), _tokens(docs))
+    check_signed(docs)
+    view = take_view(asked.model.params.arrays, dict.fromkeys((TOPIC_WORDS, AUTHOR_TOPICS), "mean"), axes)
+    return Values(docs.rows, document_bounds(docs, view), known_tokens(docs))
 
 
-def _check_signed(docs: Docs) -> None:
+def check_signed(docs: Docs) -> None:
+    """Refuse documents without a known author. Raises InputError like `log_probabilities`."""
     from bigtopic.kernels.author_topic.support.lists import first_unsigned
 
     if (row := first_unsigned(docs)) is not None:
@@ -100,7 +109,8 @@ def _check_signed(docs: Docs) -> None:
         )
 
 
-def _tokens(docs: Docs) -> np.ndarray:
+def known_tokens(docs: Docs) -> np.ndarray:
+    """Tokens of each document, float64 (n_docs,)."""
     of_doc = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
     return np.bincount(of_doc, docs.counts, docs.n_docs)
 

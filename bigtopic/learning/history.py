@@ -6,13 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bigtopic.counted import counted
 from bigtopic.learning.events import Callback, Event
-from bigtopic.parallel.progress import Progress
+from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 
-__all__ = ["History"]
+__all__ = ["History", "note_unused"]
 
 WORTH_SAYING = 10**8  # bytes on the disk; of less, only events tell
 
@@ -115,3 +116,12 @@ class History:
         event = Event(kind, step, cursor.pass_number, self.seconds, self._n_docs, self._n_tokens, **figures)
         for callback in self._callbacks:
             callback(event)
+
+
+def note_unused(model: TopicModel, show: bool | None) -> None:
+    """One line about the topics that a fitted model does not use, if there are any, unless `show` is False."""
+    if show is not False and (n_unused := int(model.topic_source().unused.sum())):
+        say(
+            f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, with the words of all "
+            "documents; unused_topics_ has their numbers"
+        )

@@ -226,7 +226,7 @@ class _Loop:
     @property
     def _has_bound(self) -> bool:
         kernel, options = self.run.work.kernel, self.run.work.hyper.options
-        return kernel.bound and bool(options.get("bound")) and self.run.plan.n_rounds == 1
+        return bool(kernel.bound) and bool(options.get("bound")) and self.run.plan.n_rounds == 1
 
     def _cut_before_a_score(self) -> bool:
         """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due."""

@@ -31,7 +31,8 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
     A setting such as "decay" is set in every scheme that has it; "topic_words.decay", with the name of an array or of
     a learned prior, in one, whatever all have. If a kernel has an option of that name, the name alone is the option.
     A kernel that takes the schemes' steps itself has them among the method's options, as `local_decay` and
-    `local_offset`; they change with `learning_decay` and `learning_offset`. Warns of decays with which learning need not converge.
+    `local_offset`; they change with `learning_decay` and `learning_offset`. Warns of decays with which learning need
+    not converge.
 
     Raises
     ------

@@ -18,7 +18,7 @@ def summary_card(summary: Any) -> str:
         "words in the vocabulary": f"{summary.n_words:,}",
     }
     titles = summary.score_titles
-    headings = ["topic", "share", *titles.values(), "words", "authors", "documents"]
+    headings = ["topic", "use", "share", *titles.values(), "words", "authors", "documents"]
     rows = [_cells(topic, titles) for topic in summary.topics]
     filled = [any(column) for column in zip(*rows, strict=True)]
     table = cards.scrolling([*compress(headings, filled)], ([*compress(row, filled)] for row in rows))
@@ -29,6 +29,7 @@ def _cells(topic: Any, titles: dict[str, str]) -> list[str]:
     scores = [topic.scores.get(name) for name in titles]
     return [
         str(topic.number),
+        "unused" if topic.unused else "",
         "" if topic.share is None else f"{topic.share:.1%}",
         *("" if score is None else f"{score:.2f}" for score in scores),
         " ".join(word for word, _ in topic.words),

@@ -123,6 +123,8 @@ def _is_page(path: Path) -> bool:
 def _figures(summary: Summary) -> dict[str, str]:
     """The figures every page begins with."""
     figures = {"topics": f"{len(summary.topics):,}"}
+    if summary.n_unused:
+        figures["unused topics"] = f"{summary.n_unused:,}"
     if summary.n_docs is not None:
         figures["documents"] = f"{summary.n_docs:,}"
     if summary.n_tokens is not None:

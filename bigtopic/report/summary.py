@@ -36,6 +36,7 @@ class Topic:
     scores : {name of a measure: the topic's score}, None if it has none
     authors : (name, share of the topic's tokens), largest first
     documents : (document id, weight of the topic in it), largest first
+    unused : whether the model does not use it, see `LDA.unused_topics_`; unknown, False, of other libraries' models
     """
 
     number: int
@@ -44,6 +45,7 @@ class Topic:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     authors: Sequence[tuple[str, float]] = ()
     documents: Sequence[tuple[str, float]] = ()
+    unused: bool = False
 
     @property
     def npmi(self) -> float | None:
@@ -87,6 +89,11 @@ class Summary:
         measures = self.results.measures
         names = [name for topic in self.topics for name, score in topic.scores.items() if score is not None]
         return {name: measures[name].title if name in measures else name for name in dict.fromkeys(names)}
+
+    @property
+    def n_unused(self) -> int:
+        """How many topics are unused."""
+        return sum(topic.unused for topic in self.topics)
 
     @property
     def has_authors(self) -> bool:
@@ -140,18 +147,22 @@ def summarise(
     settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
     shares = folder.load("prevalence")
-    found = _found([*asked, shares], source, corpus, test, settings, client, n_threads)
+    subjects = [Subject(model, documents, vocabulary) for documents in (test, corpus)]
+    found = _found([*asked, shares], subjects, settings, client, n_threads)
     if measures is not None:
         _require(asked, found)
     results = Evaluation([(one, found[one]) for one in asked if one in found])
+    unused = getattr(source, "unused", np.zeros(source.n_components, bool)).tolist()
     if corpus is None:
-        topics = [Topic(k, own, None, _scores(results, k)) for k, own in enumerate(words)]
+        topics = [Topic(k, own, None, _scores(results, k), unused=unused[k]) for k, own in enumerate(words)]
         return Summary(topics, source.n_words, results=results, history=history)
     prevalence = cast(Prevalence, found[shares])
     authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
     topics = [
-        Topic(int(k), words[k], float(prevalence.share[k]), _scores(results, k), authors[k], documents[k])
-        for k in np.argsort(-prevalence.share, kind="stable")
+        Topic(
+            k, words[k], float(prevalence.share[k]), _scores(results, k), authors[k], documents[k], unused[k]
+        )
+        for k in np.argsort(-prevalence.share, kind="stable").tolist()
     ]
     return Summary(topics, source.n_words, len(corpus), corpus.n_tokens, results, history)
 
@@ -173,18 +184,16 @@ def _asked(names: str | Measure | Iterable[str | Measure] | None, source: TopicS
     return [one for one in found if source.n_words > 1 or "n_top" not in one.settings]
 
 
-def _found(
-    asked: Sequence[Measure], source: TopicSource, corpus: Corpus | None, test: Corpus | None, *work: Any
-) -> dict[Measure, Result]:
-    """Results of the measures for which there are documents; one pass over each corpus."""
+def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) -> dict[Measure, Result]:
+    """Results of the measures for which there are unseen documents, or documents; one pass over each."""
     found: dict[Measure, Result] = {}
-    for documents, held_out in ((test, True), (corpus, False)):
+    for subject, held_out in zip(subjects, (True, False), strict=True):
         own = [
             one
             for one in asked
-            if one.held_out == held_out and (documents is not None or one.of_block is None)
+            if one.held_out == held_out and (subject.documents is not None or one.of_block is None)
         ]
-        found |= dict(zip(own, results_of(own, Subject(source, documents), *work), strict=True))
+        found |= dict(zip(own, results_of(own, subject, *work), strict=True))
     return found
 
 

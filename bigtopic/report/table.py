@@ -14,7 +14,9 @@ _AUTHORS_SHARE = 0.34  # of the width left over for words and authors
 
 
 def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str] = str) -> str:
-    """One line per topic: number, share, scores, words, leading authors; unknown figures have no column.
+    """One line per topic: number, whether it is unused, share, scores, words, leading authors.
+
+    Columns without anything to show are left out.
 
     Parameters
     ----------
@@ -23,6 +25,8 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     """
     topics = list(summary.topics)
     columns: list[tuple[str, list[str]]] = [("topic", [str(topic.number) for topic in topics])]
+    if summary.n_unused:
+        columns.append(("use", ["unused" if topic.unused else "" for topic in topics]))
     if any(topic.share is not None for topic in topics):
         columns.append(("share", [_percent(topic.share) for topic in topics]))
     for name, title in summary.score_titles.items():

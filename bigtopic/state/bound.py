@@ -14,17 +14,22 @@ from bigtopic.state import _kernels
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
-__all__ = ["global_part"]
+__all__ = ["global_part", "global_parts"]
 
 
 def global_part(params: Params) -> float:
-    """E_q[log p - log q], in nats, of every array that is a set of distributions with a prior."""
+    """E_q[log p - log q], in nats, of all arrays that are sets of distributions with a prior."""
+    return sum(global_parts(params).values())
+
+
+def global_parts(params: Params) -> dict[str, float]:
+    """The same of each of these arrays, by name."""
     parts = {"axis": _over_axis, "components": _over_components}
-    return sum(
-        parts[array.normalised_over](array)
-        for array in params.arrays.values()
+    return {
+        name: parts[array.normalised_over](array)
+        for name, array in params.arrays.items()
         if array.normalised_over is not None and array.prior.any()
-    )
+    }
 
 
 def _over_axis(array: LazyArray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import mean_of
+from bigtopic.state.unused import count_blocks, unused_topics
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 
@@ -125,7 +127,7 @@ class TopicModel:
         """The same for the inference kernel: its options, with the model's values for those they share."""
         kernel = self.method.load_inference()
         known = {name: value for name, value in self.options.items() if name in kernel.options}
-        options = {**kernel.options, **known, **({"bound": False} if kernel.bound else {})}
+        options = {**kernel.options, **known, **({"bound": False} if "bound" in kernel.options else {})}
         return self.hyper()._replace(options=options, doc_topics=True, statistics=())
 
     def id_maps(self, corpus: Any) -> dict[str, np.ndarray | None]:
@@ -174,7 +176,9 @@ class ModelTopics:
 
     def __init__(self, model: TopicModel) -> None:
         self._topic_words = model.estimate(model.topic_words_name)
-        self._mixing = _mixing(model)
+        mixing = model.method.model.mixing
+        self._mixed = None if mixing is None else model.estimate(mixing)
+        self._mixing = None if self._mixed is None else _weights(self._mixed)
         self.n_components = model.n_components
         self.doc_topic_prior = model.doc_topic_prior
         self.vocabulary = model.vocabulary
@@ -191,6 +195,19 @@ class ModelTopics:
         words = self._topic_words
         return words.gather(ids)[:, : words.n_components] if self._mixing is None else None
 
+    @cached_property
+    def unused(self) -> np.ndarray:
+        """Topics that the model does not use, bool (n_components,), see `state.unused`.
+
+        Of a model with `mixing`, its distributions over words take the place of the words.
+        """
+        if self._mixed is not None:
+            counts = np.concatenate([*count_blocks(self._mixed)]).T
+            return unused_topics(counts.sum(axis=0), [counts])
+        array, frequency = self._topic_words, self.vocabulary.frequency
+        n_tokens = None if frequency is None else float(frequency.sum())
+        return unused_topics(array.totals()[: self.n_components], count_blocks(array), n_tokens)
+
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
         words, mixing = self._topic_words, self._mixing
@@ -201,10 +218,6 @@ class ModelTopics:
         return topics
 
 
-def _mixing(model: TopicModel) -> np.ndarray | None:
+def _weights(array: LazyArray) -> np.ndarray:
     """Weights of the mixtures that are topics, float64 (n_components, number of distributions over words)."""
-    name = model.method.model.mixing
-    if name is None:
-        return None
-    array = model.estimate(name)
     return array.gather(None)[:, : array.n_components].astype(np.float64)

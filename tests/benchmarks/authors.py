@@ -26,11 +26,11 @@ from known_authors import KnownAuthors
 from peers import PEERS, document_pairs
 from timing import Stopwatch, Timer
 
+from bigtopic import evaluation
 from bigtopic.corpus.store import Corpus
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.state.bound import global_part
 
 METHODS = ("author-vb", "online-author-vb", "online-author-vb-local")
 BOUNDS = ("corpus", "system", "bound, nats per token", "above gensim's by", "seconds", "times faster")
@@ -132,7 +132,7 @@ def compare(
 
 def bound(model: AuthorTopicModel, corpus: Corpus) -> float:
     """The evidence lower bound, in nats per token, of the model's weights."""
-    return float(model.document_bounds(corpus).sum() + global_part(model._fitted().params)) / corpus.n_tokens
+    return evaluation.bound(model, corpus).value
 
 
 def gensim(corpus: Corpus, n_components: int, passes: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:

@@ -17,6 +17,7 @@ from bigtopic.evaluation import (
     Prevalence,
     Score,
     Setting,
+    bound,
     coherence,
     log_predictive,
     measure,
@@ -27,6 +28,7 @@ from bigtopic.evaluation.base import Result
 
 TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, random_state=2)
 CORPUS = from_matrix(TRUTH.counts)
+MODEL = LDA(5, method="vb", max_iter=2, client=False, n_threads=1).fit(CORPUS)  # which every measure takes
 EVERY = measures.names()
 
 
@@ -78,7 +80,7 @@ def test_every_file_defines_a_measure_of_its_name(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_results_are_numbers_lines_and_json(name):
-    found = measure(TRUTH.components, CORPUS, [name], train=CORPUS)
+    found = measure(MODEL, CORPUS, [name], train=CORPUS)
     result = found[name]
     assert isinstance(result, Result) and np.isfinite(result.value)
     assert result.per_topic is None or result.per_topic.shape == (5,)
@@ -90,12 +92,13 @@ def test_results_are_numbers_lines_and_json(name):
 
 def test_one_pass_gives_the_bits_of_each_measure_alone(monkeypatch):
     monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
-    together = measure(TRUTH.components, CORPUS, EVERY, n_threads=2, repeats=2, n_top=7, n_documents=4)
+    together = measure(MODEL, CORPUS, EVERY, n_threads=2, repeats=2, n_top=7, n_documents=4)
     alone = {
-        "log-predictive": log_predictive(TRUTH.components, CORPUS, repeats=2),
-        "npmi": coherence(TRUTH.components, CORPUS, "npmi", 7),
-        "prevalence": prevalence(TRUTH.components, CORPUS, 4),
-        "umass": coherence(TRUTH.components, CORPUS, "umass", 7),
+        "bound": bound(MODEL, CORPUS),
+        "log-predictive": log_predictive(MODEL, CORPUS, repeats=2),
+        "npmi": coherence(MODEL, CORPUS, "npmi", 7),
+        "prevalence": prevalence(MODEL, CORPUS, 4),
+        "umass": coherence(MODEL, CORPUS, "umass", 7),
     }
     assert set(alone) <= set(together)
     for name, result in alone.items():
@@ -184,7 +187,7 @@ def test_names_and_settings_are_checked():
 def test_a_setting_has_the_type_of_its_default(setting, message):
     own = entropy(settings={"note": Setting("", "Of nothing."), "exact": Setting(False, "Of nothing.")})
     with pytest.raises(SettingError, match=f"^{message}"):
-        measure(TRUTH.components, CORPUS, [*EVERY, own], **setting)
+        measure(MODEL, CORPUS, [*EVERY, own], **setting)
 
 
 PLAIN = {
@@ -271,7 +274,8 @@ def test_an_exception_of_a_measure_names_it(function):
 
 
 def test_a_default_number_of_words_is_at_most_the_vocabulary():
-    topics, corpus = TRUTH.components[:, :6], from_matrix(TRUTH.counts[:, :6])
+    corpus = from_matrix(TRUTH.counts[:, :6])
+    topics = LDA(5, method="vb", max_iter=2, client=False, n_threads=1).fit(corpus)
     assert measure(topics, corpus, EVERY)["npmi"].n_top == 6
     assert measure(topics, corpus)["npmi"].to_dict() == measure(topics, corpus, n_top=6)["npmi"].to_dict()
     with pytest.raises(SettingError, match=r"^n_top=10: the model has only 6 words"):
@@ -303,8 +307,8 @@ def test_two_measures_of_one_name_are_refused():
 def test_numbers_of_numpy_are_numbers():
     settings = {"n_top": np.int32(5), "repeats": np.int64(2), "n_documents": np.uint8(0)}
     plain = {"n_top": 5, "repeats": 2, "n_documents": 0}
-    found = measure(TRUTH.components, CORPUS, EVERY, **settings).to_dict()
-    assert found == measure(TRUTH.components, CORPUS, EVERY, **plain).to_dict()
+    found = measure(MODEL, CORPUS, EVERY, **settings).to_dict()
+    assert found == measure(MODEL, CORPUS, EVERY, **plain).to_dict()
 
 
 def test_one_name_is_enough():
@@ -360,9 +364,9 @@ def test_a_dask_client_gives_the_same():
     from dask.distributed import Client
 
     asked = [*EVERY, entropy()]
-    expected = measure(TRUTH.components, CORPUS, asked, client=False)
+    expected = measure(MODEL, CORPUS, asked, client=False)
     with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
-        found = measure(TRUTH.components, CORPUS, asked, client=client)
+        found = measure(MODEL, CORPUS, asked, client=client)
     assert {name: bits(result) for name, result in found.items()} == {
         name: bits(result) for name, result in expected.items()
     }

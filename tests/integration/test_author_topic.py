@@ -250,7 +250,8 @@ def test_priors_have_their_names(corpus):
         ),
         (
             {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},
-            r"choose one of the methods online-author-cvb0, author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb",
+            r"choose one of the methods online-author-cvb0, author-vb, .*-mean-field, or .* kernels "
+            r"author_mean_field, author_vb",
         ),
     ],
 )

@@ -32,14 +32,15 @@ from bigtopic.kernels.support.entry import (
     csr,
     doc_update_cost,
     frozen,
+    sums_of_entries,
     tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.math import fast_digamma, fast_exp
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.types import Bound, CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
-__all__ = ["KERNEL", "run"]
+__all__ = ["KERNEL", "document_bounds", "run"]
 
 _FAST = {"reassoc", "contract", "nsz", "nnan"}
 _LEAST = -1e300  # of topics that do not know the word, and of the padding
@@ -122,10 +123,11 @@ def _add(by, phi, row):
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, author_indptr, authors, topic_words, logs, max_iter, tolerance,
-    mu, fresh, floors, weights, phi, by_word, by_author,
+    mu, fresh, floors, weights, phi, by_word, by_author, bounds,
 ):  # fmt: skip
-    bound, dropped, iterations = 0.0, 0.0, 0
+    dropped, iterations = 0.0, 0
     for d in range(indptr.shape[0] - 1):
+        bound = 0.0
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         for i in range(indptr[d], indptr[d + 1]):
             _begin(topic_words[words[i]], floors, weights)
@@ -147,7 +149,8 @@ def _infer(
                 bound -= counts[i] * mu[a] * np.log(mu[a]) if mu[a] > 0 else 0.0
                 _add(counts[i] * mu[a] / whole, phi, by_author[who[a]])
             _add(counts[i] / whole, phi, by_word[words[i]])
-    return bound, dropped, iterations
+        bounds[d] = bound
+    return dropped, iterations
 
 
 def run(
@@ -175,13 +178,33 @@ def run(
     SettingError
         When an option has a value that is not allowed.
     """
+    stats, bounds, info = _inferred(docs, view, hyper)
+    if "author_documents" in hyper.statistics:
+        stats["author_documents"] = author_documents(docs)
+    return KernelResult(
+        stats, None, None, info | ({"bound": float(bounds.sum())} if hyper.options["bound"] else {})
+    )
+
+
+def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
+    """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
+
+    Arguments and errors are those of `run`; the option `bound` is not looked at.
+    """
+    return _inferred(docs, view, hyper)[1]
+
+
+def _inferred(
+    docs: Docs, view: View, hyper: Hyper
+) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, float]]:
+    """Statistics, bounds of documents, and figures."""
     topic_words, n = view.arrays["topic_words"], hyper.n_components
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype = topic_words.dtype
     author_indptr, authors, most = author_lists(docs)
     by_word = buffers.zeros(topic_words.shape, dtype)
-    by_author = buffers.zeros(view.arrays["author_topics"].shape, dtype)
-    bound, dropped, iterations = _infer(
+    by_author, bounds = buffers.zeros(view.arrays["author_topics"].shape, dtype), np.zeros(docs.n_docs)
+    dropped, iterations = _infer(
         *csr(docs, dtype),
         author_indptr,
         authors,
@@ -194,15 +217,13 @@ def run(
         *np.zeros((3, topic_words.shape[1])),
         by_word,
         by_author,
+        bounds,
     )
-    stats = {"topic_words": by_word, "author_topics": by_author}
-    if "author_documents" in hyper.statistics:
-        stats["author_documents"] = author_documents(docs)
+    shift = view.arrays.get("topic_words:shift")
+    if shift is not None:
+        bounds += sums_of_entries(docs, shift)
     info = {"dropped_tokens": dropped, "word_iterations": float(iterations)}
-    if hyper.options["bound"]:
-        shift = view.arrays.get("topic_words:shift")
-        info["bound"] = bound + (0.0 if shift is None else float(np.dot(docs.counts, shift[docs.words])))
-    return KernelResult(stats, None, None, info)
+    return {"topic_words": by_word, "author_topics": by_author}, bounds, info
 
 
 def _expected_logs(weights: np.ndarray, n_components: int) -> np.ndarray:
@@ -217,10 +238,12 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     return Scratch([size.rows["author_topics"] * size.columns["author_topics"] * 8])
 
 
+_VIEWS = {"topic_words": "expected_log", "author_topics": "counts"}
+
 KERNEL = Kernel(
     name="author_mean_field",
     run=run,
-    views={"topic_words": "expected_log", "author_topics": "counts"},
+    views=_VIEWS,
     statistics={"topic_words": "word", "author_topics": "author"},
     offers={"author_documents": "author"},
     posteriors=("topic_words", "author_topics"),
@@ -233,6 +256,11 @@ KERNEL = Kernel(
     },
     cost=doc_update_cost,
     scratch=_scratch,
-    bound=True,
+    bound=Bound(
+        "log p(words | authors, alpha, eta), with author and topic of a token apart (mean field)",
+        _VIEWS,
+        document_bounds,
+        {"max_doc_update_iter": 1000, "mean_change_tol": 1e-6},
+    ),
     paper="Mortensen 2017",
 )

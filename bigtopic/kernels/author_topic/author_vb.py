@@ -26,13 +26,13 @@ import numpy as np
 from numba import njit
 
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
+from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, sums_of_entries
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.rows import AHEAD
 from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+from bigtopic.types import Bound, Docs, Hyper, Kernel, KernelResult, View
 
-__all__ = ["KERNEL", "document_bounds", "run"]
+__all__ = ["BOUND", "KERNEL", "document_bounds", "run"]
 
 # The least weight of a topic for an author: products with it, and their inverses, are normal numbers.
 _LEAST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
@@ -145,11 +145,11 @@ def run(
     return KernelResult(stats, None, None, info)
 
 
-def document_bounds(docs: Docs, view: View) -> np.ndarray:
+def document_bounds(docs: Docs, view: View, hyper: Hyper | None = None) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
     With both arrays as "mean", the log probability of each document given its authors. Arguments and errors are those
-    of `run`.
+    of `run`; `hyper` is unused.
     """
     return _inferred(docs, view, with_bound=True)[1]
 
@@ -180,15 +180,21 @@ def _inferred(docs: Docs, view: View, with_bound: bool) -> tuple[dict[str, np.nd
     )
     shift = view.arrays.get("topic_words:shift")
     if with_bound and shift is not None:
-        of_entries = np.concatenate([[0.0], np.cumsum(docs.counts * shift[docs.words])])
-        bounds += of_entries[docs.indptr[1:]] - of_entries[docs.indptr[:-1]]
+        bounds += sums_of_entries(docs, shift)
     return {"topic_words": by_word, "author_topics": by_author}, bounds, dropped
 
+
+_VIEWS = {"topic_words": "expected_log", "author_topics": "expected_log"}
+BOUND = Bound(
+    "log p(words | authors, alpha, eta), with author and topic of a token together (blocking)",
+    _VIEWS,
+    document_bounds,
+)
 
 KERNEL = Kernel(
     name="author_vb",
     run=run,
-    views={"topic_words": "expected_log", "author_topics": "expected_log"},
+    views=_VIEWS,
     statistics={"topic_words": "word", "author_topics": "author"},
     offers={"author_documents": "author"},
     posteriors=("topic_words", "author_topics"),
@@ -196,6 +202,6 @@ KERNEL = Kernel(
     meanings={
         "bound": "whether the bound is computed; on where `tol` compares it",
     },
-    bound=True,
+    bound=BOUND,
     paper="Mortensen 2017",
 )

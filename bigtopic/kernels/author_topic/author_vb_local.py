@@ -24,6 +24,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels.author_topic.author_vb import BOUND
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import (
     INNER,
@@ -207,5 +208,6 @@ KERNEL = Kernel(
     },
     cost=doc_update_cost,
     scratch=rows_scratch,
+    bound=BOUND,
     paper="Mortensen 2017",
 )

@@ -23,6 +23,7 @@ __all__ = [
     "frozen",
     "padded_prior",
     "put_shares",
+    "sums_of_entries",
     "whole_number",
 ]
 
@@ -76,6 +77,12 @@ def counted(view: View, hyper: Hyper, name: str, axis: str = "word", n_component
     """Whether an array, with rows of this axis, has more than its prior."""
     prior = (n_components or hyper.n_components) * hyper.axis_sizes[axis] * hyper.priors[name]
     return not np.isclose(view.totals[name].sum(), prior, rtol=1e-10, atol=0)
+
+
+def sums_of_entries(docs: Docs, of_words: np.ndarray) -> np.ndarray:
+    """Sum over the tokens of each document of a number of their words (n_words,): float64 (n_docs,)."""
+    documents = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+    return np.bincount(documents, docs.counts * of_words[docs.words], docs.n_docs)
 
 
 def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:

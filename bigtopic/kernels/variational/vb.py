@@ -37,6 +37,7 @@ from bigtopic.kernels.support.entry import (
     doc_update_cost,
     frozen,
     padded_prior,
+    sums_of_entries,
     tolerance,
     whole_number,
 )
@@ -44,9 +45,9 @@ from bigtopic.kernels.support.expected_logs import expected_logs
 from bigtopic.kernels.support.math import digamma, exp_digamma, lgamma
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES, load, spread, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.types import Bound, CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
-__all__ = ["KERNEL", "move", "posterior", "run"]
+__all__ = ["KERNEL", "document_bounds", "move", "posterior", "run"]
 
 STOPS = ("gamma", "bound", "theta")
 
@@ -142,21 +143,21 @@ def _infer(
 
 
 @njit(**OUTER | {"fastmath": _FAST})
-def _bound(indptr, words, counts, topic_words, prior, gammas):
-    """sum_v c_v log(sum_k exp(E log theta_k) W_vk) + E log p(theta) - E log q(theta), over all documents."""
+def _put_bounds(indptr, words, counts, topic_words, prior, gammas, bounds):
+    """sum_v c_v log(sum_k exp(E log theta_k) W_vk) + E log p(theta) - E log q(theta) of each document."""
     n_components = gammas.shape[1]
     weights = np.zeros(n_components)
     prior_total, constant = 0.0, 0.0
     for k in range(n_components):
         prior_total += prior[k]
         constant -= lgamma(prior[k])
-    bound = (constant + lgamma(prior_total)) * (indptr.shape[0] - 1)
+    constant += lgamma(prior_total)
     for d in range(indptr.shape[0] - 1):
         total = 0.0
         for k in range(n_components):
             total += gammas[d, k]
         psi_total = digamma(total)
-        bound -= lgamma(total)
+        bound = constant - lgamma(total)
         for k in range(n_components):
             gamma = np.float64(gammas[d, k])
             weights[k] = exp_digamma(gamma)
@@ -167,7 +168,7 @@ def _bound(indptr, words, counts, topic_words, prior, gammas):
                 z += weights[k] * row[k]
             if z > 0:
                 bound += counts[i] * (np.log(z) - psi_total)
-    return bound
+        bounds[d] = bound
 
 
 def run(
@@ -244,11 +245,26 @@ def posterior(
         found["doc_topic_prior"] = expected_logs(gammas, n_columns)
     info = {"iterations": float(iterations), "dropped_tokens": dropped}
     if hyper.options["bound"]:
-        info["bound"] = _bound(*inputs, frozen(hyper.doc_topic_prior, np.float64), gammas)
-        shift = view.arrays.get("topic_words:shift")
-        if shift is not None:
-            info["bound"] += float(np.dot(docs.counts, shift[docs.words]))
+        info["bound"] = float(_bounds(docs, view, hyper, gammas).sum())
     return gammas, KernelResult(found, None, None, info)
+
+
+def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
+    """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
+
+    Arguments and errors are those of `run`; the option `bound` is not looked at.
+    """
+    gammas, _ = posterior(docs, view, hyper._replace(options={**hyper.options, "bound": False}))
+    return _bounds(docs, view, hyper, gammas)
+
+
+def _bounds(docs: Docs, view: View, hyper: Hyper, gammas: np.ndarray) -> np.ndarray:
+    """The same, at these gamma (n_docs, n_components)."""
+    topic_words, bounds = view.arrays["topic_words"], np.empty(docs.n_docs)
+    inputs = (*csr(docs, topic_words.dtype), frozen(topic_words, topic_words.dtype))
+    _put_bounds(*inputs, frozen(hyper.doc_topic_prior, np.float64), gammas, bounds)
+    shift = view.arrays.get("topic_words:shift")
+    return bounds if shift is None else bounds + sums_of_entries(docs, shift)
 
 
 def _levels(view: View) -> np.ndarray:
@@ -284,6 +300,11 @@ KERNEL = Kernel(
     },
     cost=doc_update_cost,
     scratch=_scratch,
-    bound=True,
+    bound=Bound(
+        "log p(words | alpha, eta), with q(topics) q(theta) q(labels) apart (mean field)",
+        {"topic_words": "expected_log"},
+        document_bounds,
+        {"max_doc_update_iter": 100, "mean_change_tol": 1e-4, "stop": "gamma"},
+    ),
     paper="Blei, Ng, Jordan 2003; Hoffman et al. 2013",
 )

@@ -21,7 +21,7 @@ from bigtopic.state.contract.declaration_rules import (
 )
 from bigtopic.state.stored.model_rules import METHOD_NAME, NAME, SETTINGS
 from bigtopic.storage.row_arrays import DTYPES
-from bigtopic.types import Kernel, SliceLoop, StateSpec
+from bigtopic.types import Bound, Kernel, SliceLoop, StateSpec
 
 __all__ = ["check_kernel", "check_lengths", "check_slice_size", "statistics_dtype"]
 
@@ -47,7 +47,7 @@ _OF_KERNEL = {
     "whole_minibatches": (bool, "True or False"),
     "state": (str, choose(_LIVES)),
     "remembers": (Mapping, "{array name: StateSpec}"),
-    "bound": (bool, "True or False"),
+    "bound": ((bool, Bound), "True, False or a Bound"),
     "paper": (str, "text"),
 }
 _ARGUMENTS = {

@@ -27,7 +27,7 @@ class MethodDetails(dict[str, Any]):
     """
 
     def __repr__(self) -> str:
-        lines = [f"{self['method']}: {self['summary']}", ""]
+        lines = [*wrapped(f"{self['method']}: {self['summary']}", WIDTH), ""]
         for name, value in self.items():
             if name not in (*_APART, "method", "summary") and value != "":
                 lines += wrapped(f"{name}: {value}", WIDTH)

@@ -25,6 +25,7 @@ KERNEL = replace(
     name="author_vb_mean",
     views={"topic_words": "mean", "author_topics": "mean"},
     options={},
+    meanings={},
     bound=False,
     paper="Asuncion et al. 2009; Foulds et al. 2013",
 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bigtopic as bt
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
 from bigtopic.parallel import cluster
@@ -113,3 +114,17 @@ def test_a_map_whose_tasks_are_cancelled(one_worker):
         pytest.raises(Cancelled, match="tasks of this work were cancelled"),
     ):
         list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))
+
+
+def test_the_run_resumes_from_its_checkpoint(corpus, one_worker, tmp_path, monkeypatch):
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.1)
+    updates: list[int] = []
+    settings = {"method": "online-vb", "batch_size": 100, "max_iter": 400, "random_state": 0}
+    checkpoint = bt.Checkpoint(tmp_path / "run", rounds=1)
+    model = LDA(4, client=one_worker, callbacks=[lambda event: updates.append(event.step)], **settings)
+    ends = pytest.raises(Cancelled, match="tasks of this work were cancelled")
+    with _cancelling(lambda: any(updates) and by_others(one_worker)), ends:
+        model.fit(corpus, checkpoint=checkpoint)
+    resumed = LDA(4, client=one_worker, **settings).fit(corpus, checkpoint=checkpoint, resume=True)
+    undisturbed = LDA(4, client=False, n_threads=1, **settings).fit(corpus)
+    np.testing.assert_array_equal(resumed.components_, undisturbed.components_)

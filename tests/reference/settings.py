@@ -8,7 +8,7 @@ from bigtopic.methods.settings import settings_of
 
 __all__ = ["defaults", "method_for", "needed", "other"]
 
-# Texts that a setting may have, in place of its own.
+# Texts that a setting may have, in place of its own; of documents of authors, there is but one array.
 OTHERS = {
     "gamma": "theta",
     "phi": "theta",
@@ -20,7 +20,7 @@ OTHERS = {
     "documents": "tokens",
     "tokens": "documents",
     "symmetric": "asymmetric",
-    "author_documents": "",
+    "author_documents": "author_documents",
     "doc_topic_prior": "",
 }
 

@@ -56,7 +56,8 @@ def rounding(found):
 def test_variational_methods_have_a_bound():
     assert {"vb", "online-vb", "streaming-vb", "svb", "svb-progressive"} == {*OF_DOCUMENTS}
     assert {*OF_AUTHORS} == {
-        "author-vb", "online-author-vb", "online-author-vb-local", "author-mean-field", "online-author-mean-field",
+        "author-vb", "online-author-vb", "online-author-vb-local", "sequential-author-vb",
+        "author-mean-field", "online-author-mean-field",
     }  # fmt: skip
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import psi
 
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.datasets.synthetic import KnownLDA
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.executors.graphs import GraphExecutor
-from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.rounds import Settings, iteration_of
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
+from bigtopic.methods.learned_priors import learning
 from bigtopic.methods.until_rest import UntilRest
+from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_raw import InterpolateRaw
 from bigtopic.state.new_model import new_model
@@ -62,9 +67,11 @@ def test_held_out_words_are_as_likely_as_by_online_vb(method, corpus):
     """Better than their frequencies, and not far from stochastic variational inference with the same passes."""
     held_in, held_out = corpus.split(100, random_state=1)
     settings = {"max_iter": 8, "batch_size": 40, "client": False, "random_state": 0}
+    # in updates, which are of 40 documents here and otherwise of one
+    offset = {"learning_offset": 100 / 40} if method is SPLDA else {}
     own, known = (
-        log_predictive(LDA(4, method=m, **settings).fit(held_in), held_out)
-        for m in (method, get("online-vb"))
+        log_predictive(LDA(4, method=m, **settings, **more).fit(held_in), held_out)
+        for m, more in ((method, offset), (get("online-vb"), {}))
     )
     assert own.value > own.unigram
     assert own.value - own.unigram > 0.8 * (known.value - known.unigram)
@@ -157,9 +164,6 @@ def first_gamma(model, corpus, n_components, prior):
     """The start of every document, by the reference: one draw for all tokens of a word."""
     from reference import case
 
-    from bigtopic.learning.rounds import Settings
-    from bigtopic.plan.cursor import Cursor
-
     seed = iteration_of(Cursor(), 1, Settings(model.method.schemes, model.seed, 1, 1)).seed
     draw, gammas = case.reference("v_oem")["start"], []
     for block in corpus.blocks():
@@ -183,3 +187,65 @@ def test_boosting_uses_topics_that_follow(corpus):
     """The inner iterations of a round do not repeat iterations under the same topics."""
     plain, boosted = (statistics(learn(method, corpus, batch_size=100)) for method in (V_OEM, BOOSTED))
     assert not np.allclose(plain, boosted, rtol=1e-2)
+
+
+# ---------------------------------------------------------------- single-pass LDA
+
+
+@pytest.mark.parametrize("learns", [False, True], ids=["alpha", "learned-alpha"])
+@pytest.mark.parametrize("scheme", [SPLDA.schemes[TOPIC_WORDS], Interpolate(0.5, 1.0)], ids=["ours", "paper"])
+def test_a_pass_of_splda_is_that_of_the_equations(scheme, learns, corpus):
+    """Document after document, with the same random numbers."""
+    from reference import case
+
+    few, n_components = corpus[:40], 3
+    method = replace(SPLDA, schemes={TOPIC_WORDS: scheme})
+    method = learning(method, "asymmetric" if learns else None)
+    model = new_model(method, n_components, few.vocabulary, n_tokens=few.n_tokens, seed=3)
+    start = statistics(model)
+    priors = [method.prior(name, n_components) for name in ("doc_topic_prior", "topic_word_prior")]
+    train(model, few, Limits(1), n_threads=1, batch_size=1, order="stored")
+
+    block = few.read(order="stored")
+    owns = [slice(*ends) for ends in pairwise(block.indptr)]
+    seed = iteration_of(Cursor(), 1, Settings(method.schemes, model.seed, 1, 1)).seed
+
+    def draw(d, n):
+        """One draw for all tokens of a word."""
+        return case.reference("v_oem")["start"](n, np.arange(n), n_components, seed, int(block.rows[d]))
+
+    documents = [(block.words[own], block.counts[own].astype(float)) for own in owns]
+    rates = [scheme.schedule()(t, None) for t in range(1, len(documents) + 1)]
+    alpha, eta = np.full(n_components, priors[0]), priors[1]
+    found = case.reference("splda")["learn"](documents, start, alpha, eta, rates, method.inner, draw, learns)
+    np.testing.assert_allclose(statistics(model), found[0], rtol=1e-3, atol=1e-4 * found[0].max())
+    np.testing.assert_allclose(
+        model.params["doc_topic_prior"].first_row()[:n_components], found[1], rtol=1e-4
+    )
+
+
+def test_one_pass_of_splda_beats_the_frequencies_of_words():
+    """By more than 0.1 nats a token. The equations with the paper's steps do not: topics are of the last documents."""
+    from reference import case
+
+    made = KnownLDA(1000, 10, 60.0, topic_word_prior=0.1, zipf_exponent=0.5).documents(600)
+    held_in, held_out = from_matrix(made.counts).split(150, random_state=1)
+    model = LDA(20, method="splda", random_state=0, client=False, n_threads=1).fit(held_in)
+    ours = log_predictive(model, held_out)
+    assert ours.value > ours.unigram + 0.1
+
+    block, rng = held_in.read(order="stored"), np.random.default_rng(0)
+    documents = [(block.words[a:b], block.counts[a:b].astype(float)) for a, b in pairwise(block.indptr)]
+    rates = (1.0 + np.arange(1, len(documents) + 1)) ** -0.5
+    found, _ = case.reference("splda")["learn"](
+        documents,
+        rng.gamma(100, 0.01, (1000, 20)),
+        np.full(20, 2 / 20),
+        1 / 20,
+        rates,
+        20,
+        lambda d, n: rng.dirichlet(np.ones(20), n),
+    )
+    told = {"train": held_in, "vocabulary": held_in.vocabulary, "doc_topic_prior": 2 / 20}
+    papers = log_predictive(((found + 1 / 20) / (found + 1 / 20).sum(axis=0)).T, held_out, **told)
+    assert papers.value < papers.unigram

@@ -137,6 +137,24 @@ def test_minibatches_are_the_same_in_parts_and_slices_on_threads_and_graphs(name
     assert len(found) == 1
 
 
+@pytest.mark.distributed
+@pytest.mark.parametrize("name", ["sgs", "svb-progressive"])
+def test_workers_change_no_bit(name, corpus, three_workers):
+    """Minibatches that lie in several parts, computed whole on one worker and by graphs."""
+    divided = in_parts(corpus, [33, 60, 120, 121])
+    found = set()
+    for client, executor in (
+        (None, None),
+        (three_workers, None),
+        (three_workers, lambda run: GraphExecutor(run, three_workers)),
+    ):
+        model = new_model(get(name), 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=1)
+        sized = {"batch_size": 70, "n_threads": 1 if client is None else None}
+        train(model, divided, Limits(2), client=client, executor=executor, **sized)
+        found.add(model.topic_words.raw.tobytes() + model.topic_words.sums.tobytes())
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_smaller_slices_are_refused(name, corpus):
     with pytest.raises(SettingError, match=r"slice_size=20: .* whole minibatch.*batch_size=20"):

@@ -78,6 +78,17 @@ def test_threads_that_share_the_slices_of_a_minibatch_are_busy(run, corpus, monk
         choice.choose(run, Client())
 
 
+def test_larger_minibatches_are_no_advice_where_they_are_not_divided(run, corpus, monkeypatch):
+    monkeypatch.setattr(choice, "LONG_PASS_SECONDS", 0.0)
+    monkeypatch.setattr(choice.cluster, "threads_of", lambda client: 2)
+    model = new_model(table.get("sgs"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    whole = make_run(model, corpus, batch_size=100, slice_size=None, order="shuffled")
+    with pytest.warns(
+        UserWarning, match=r"one slice each.*keep 1 of them busy; choose a method that divides them$"
+    ):
+        assert choice.choose(whole, Client()) == "whole"
+
+
 @pytest.mark.parametrize(
     ("n_threads", "n_passes", "cost", "said"),
     [

@@ -56,7 +56,7 @@ METHODS = (
     Method(
         "splda",
         "v_oem_expected_log",
-        {TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0)},
+        {TOPIC_WORDS: Interpolate(learning_decay=1.0, learning_offset=100.0)},
         batch_size=1,
         inner=20,
         priors={"doc_topic_prior": _TWO_TOKENS},
@@ -66,9 +66,9 @@ METHODS = (
         prior_learner=GammaPrior,
         summary="single-pass LDA: one document per update, which refreshes the topics after every iteration",
         complexity="2 K I per distinct word, K I exp psi; K numbers of one document",
-        use="to compare with the paper, with learn_doc_topic_prior as there; updates are too short to be shared among "
-        "threads",
-        paper="Sato, Kurihara, Nakagawa 2010; settings of Dupuy and Bach 2017",
+        use="to compare with the paper, with learn_doc_topic_prior, learning_decay=0.5 and learning_offset=1 as there; "
+        "updates are too short to be shared among threads",
+        paper="Sato, Kurihara, Nakagawa 2010; settings of Dupuy and Bach 2017, with steps that average",
         aliases=("g-oem:SPLDA",),
     ),
     Method(

@@ -66,7 +66,8 @@ def make_run(
     Warns
     -----
     BigtopicWarning
-        When replicas have nothing to do: each pass is one update, or the run ends before they begin.
+        When replicas have nothing to do: each pass is one update, or the run ends before they begin. When the run
+        ends before a learned prior begins to move.
     """
     kernel, hyper = model.method.load_kernel(), model.hyper()
     burn_in = kernel.burn_in(hyper.options)
@@ -103,6 +104,8 @@ def make_run(
         _warn_of_idle_replicas(plan, replicas, n_steps)
     work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
+    if n_steps is not None:
+        _warn_of_priors_at_rest(model.method, n_steps, plan.n_rounds == 1 and share <= 1)
     settings = Settings(
         model.method.schemes,
         model.seed,
@@ -178,6 +181,17 @@ def _check_replicas(method: Method, replicas: int) -> None:
                 f"{where} moves {name} by {type(scheme).__name__}, whose updates cannot be added across replicas; give "
                 f"replicas=1, or a method with one of the schemes {', '.join(fit)}"
             )
+
+
+def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool) -> None:
+    schemes = [*method.schemes.items(), *method.prior_schemes.items()]
+    begins = {name: s.first_update(whole) for name, s in schemes if isinstance(s, LearnedPrior)}
+    if late := [name for name, first in begins.items() if first > n_steps]:
+        warn(
+            f"the prior of {' and '.join(late)} is not learned: this run ends with update {n_steps}, and learning "
+            f"begins with update {max(begins.values())}, when topics have begun to differ; choose more passes, a "
+            "smaller batch_size, or a smaller `begin` of the prior's scheme"
+        )
 
 
 def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> None:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, warn
-from bigtopic.schemes.schedule import LearningRate
+from bigtopic.schemes.schedule import LearningRate, first_update_after, is_number
 from bigtopic.types import RoundInfo
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
 
 SHAPES = ("symmetric", "asymmetric")
 LEAST, MOST = 1e-4, 1e4
+MOST_STEPS = 1000.0  # of `LearnedPrior.begin`
 _HALVINGS = 50
 
 
@@ -195,6 +196,10 @@ class LearnedPrior(LearningRate):
     shape : "symmetric" for one number, "asymmetric" for one per topic or row
     learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`; not used where
         the minibatch is the whole corpus, which takes full steps
+    begin : whole steps after which learning begins: the prior rests until the step sizes of the run's updates sum to
+        more than this, 0 for the first update. Where the minibatch is the whole corpus, these are passes. Topics begin
+        alike, and alike topics have large priors, which would keep them alike; after many steps they fit their
+        documents too closely, and their prior is too small. See docs/decisions/learned-priors.md
 
     Raises
     ------
@@ -204,10 +209,21 @@ class LearnedPrior(LearningRate):
 
     learning_offset: float = 1.0
     shape: str = "symmetric"
+    begin: float = 3.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_shape(self.shape)
+        if not is_number(self.begin) or not 0.0 <= self.begin <= MOST_STEPS:
+            raise SettingError(f"begin={self.begin!r}: must be between 0 and {MOST_STEPS:g} whole steps")
+
+    def rests(self, info: RoundInfo) -> bool:
+        """Whether this update leaves the prior as it is: before the first one that learns, and without documents."""
+        return info.n_docs == 0 or info.step < self.first_update(info.n_docs >= info.total_docs)
+
+    def first_update(self, whole: bool) -> float:
+        """The update that learns first, from 1, where minibatches are the whole corpus or not; see `begin`."""
+        return int(self.begin) + 1 if whole else first_update_after(self.begin, self)
 
     def share(self, info: RoundInfo) -> float:
         """The share of a step that an update takes."""

@@ -33,8 +33,8 @@ class Newton(LearnedPrior):
     moved: ClassVar[Callable[..., np.ndarray]] = staticmethod(newton_step)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs the rows of `stats`. A minibatch without documents changes nothing."""
-        if info.n_docs == 0:
+        """Costs the rows of `stats`; nothing while the prior rests."""
+        if self.rests(info):
             return
         n, share = array.n_components, self.share(info)
         change = np.zeros(stats.values.shape)

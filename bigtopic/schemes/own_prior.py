@@ -8,7 +8,15 @@ number for each row v of the axis, and t_v is the mean over k. `dirichlet` has t
 
 The mean over the axis would cost the whole vocabulary in every update. A minibatch takes it over as many rows, drawn at
 random, as it has itself, at most `_ROWS`; only where it is the whole corpus, over all. An asymmetric prior needs all
-rows, and moves once a pass.
+rows, and moves once a pass, by the share of a step that the updates of the pass would have taken one after another.
+
+A few topics are few draws for a number per word: topics that once are alike are likeliest under a prior without
+bounds, which keeps them alike. The means of an asymmetric prior are therefore drawn towards their own mean, which is
+that of the symmetric prior,
+
+    t_v <- (1 - s) t_v + s mean_v t_v,    s = `shrinkage`
+
+as if s K / (1 - s) further topics had been drawn from the symmetric prior: a conjugate prior of eta.
 
 References: Blei, Ng, Jordan (2003), appendix A.4.2; Wallach, Mimno, McCallum (2009), "Rethinking LDA: why priors
 matter".
@@ -22,7 +30,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from bigtopic.errors import SettingError
 from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
+from bigtopic.schemes.schedule import is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "OwnPrior", "sampled_rows"]
@@ -32,13 +42,32 @@ _ROWS = 4096  # at once
 
 @dataclass(frozen=True)
 class OwnPrior(LearnedPrior):
-    """One step of Newton's method, after the step of the array itself. For the settings see `LearnedPrior`."""
+    """One step of Newton's method, after the step of the array itself.
+
+    Parameters
+    ----------
+    shape, learning_decay, learning_offset, learning_scale, hold, begin : see `LearnedPrior`
+    shrinkage : of an asymmetric prior, from 0, the likeliest one, to 1, the likeliest symmetric one. One half weighs
+        as many further topics as there are
+
+    Raises
+    ------
+    SettingError
+        When a parameter is outside its range.
+    """
 
     sets_prior: ClassVar[bool] = True
 
+    shrinkage: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number(self.shrinkage) or not 0.0 <= self.shrinkage <= 1.0:
+            raise SettingError(f"shrinkage={self.shrinkage!r}: must be between 0 and 1")
+
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing without documents."""
-        if info.n_docs == 0:
+        """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing while the prior rests."""
+        if self.rests(info):
             return
         if self.shape == "asymmetric":
             self._move_each(array, info)
@@ -50,11 +79,14 @@ class OwnPrior(LearnedPrior):
         array.set_prior((prior + share * (moved - prior)).reshape(1, 1))
 
     def _move_each(self, array: MutableArray, info: RoundInfo) -> None:
-        if info.step % max(1, round(info.total_docs / info.n_docs)):
+        updates = max(1, round(info.total_docs / info.n_docs))
+        if info.step % updates:
             return
         logs = np.concatenate([_mean_logs(array, ids) for ids in _all_rows(array)])
+        logs += self.shrinkage * (logs.mean() - logs)
         prior = np.broadcast_to(array.prior[:, 0], array.n_rows).astype(np.float64)
-        array.set_prior(newton_step(prior, logs)[:, None])
+        rest = [1.0 - self.share(info._replace(step=info.step - i)) for i in range(updates)]
+        array.set_prior((prior + (1.0 - np.prod(rest)) * (newton_step(prior, logs) - prior))[:, None])
 
 
 def sampled_rows(array: MutableArray, stats: AxisStats, info: RoundInfo) -> Iterator[np.ndarray]:

@@ -33,7 +33,7 @@ class OwnRowPrior(LearnedPrior):
 
     Parameters
     ----------
-    learning_decay, learning_offset, learning_scale, hold : see `LearnedPrior`
+    learning_decay, learning_offset, learning_scale, hold, begin : see `LearnedPrior`
     shape : "symmetric" for one number, "asymmetric" for one per column
     same : another array that has the same prior, or ""
     """
@@ -45,8 +45,9 @@ class OwnRowPrior(LearnedPrior):
     same: str = ""
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs as many rows as `stats` has, or, where the minibatch is the whole corpus, the axis."""
-        if info.n_docs == 0:
+        """Costs as many rows as `stats` has, or, where the minibatch is the whole corpus, the axis; nothing while the
+        prior rests."""
+        if self.rests(info):
             return
         sums = [_sum_of_logs(array, ids) for ids in sampled_rows(array, stats, info)]
         n_rows = sum(n for _, n in sums)

@@ -22,6 +22,7 @@ __all__ = [
     "check",
     "constant",
     "decaying_end",
+    "first_update_after",
     "is_number",
     "joined",
     "made_up",
@@ -31,6 +32,7 @@ __all__ = [
 Schedule = Callable[[int, int | None], float]
 
 MADE_UP = 2  # updates by which the time that params remember becomes shorter, for each that is missed
+MOST_UPDATES = 100_000
 LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
 
@@ -158,6 +160,25 @@ class PlainStep(LearningRate):
         """Costs the rows of `stats`."""
         weight, decay = self.factors(info)
         array.add(stats, weight=weight, decay=decay)
+
+
+@lru_cache(maxsize=16)  # every step asks for it
+def first_update_after(whole_steps: float, rate: LearningRate) -> float:
+    """The first update with which the step sizes of a run sum to more than `whole_steps`; infinite if the first
+    `MOST_UPDATES` do not.
+
+    Examples
+    --------
+    >>> half = LearningRate(learning_decay=None, learning_scale=0.5)
+    >>> [first_update_after(steps, half) for steps in (0, 1, 1.2)]
+    [1, 3, 3]
+    """
+    schedule, moved = rate.schedule(), 0.0
+    for step in range(1, MOST_UPDATES + 1):
+        moved += schedule(step, None)
+        if moved > whole_steps:
+            return step
+    return np.inf
 
 
 @lru_cache(maxsize=16)  # every step asks for it

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from bigtopic import kernels
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets.synthetic import lda_corpus
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import BigtopicWarning, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.learning.estep import estep_task
@@ -33,6 +33,7 @@ from bigtopic.methods.learned_priors import learning
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
+from bigtopic.schemes.dirichlet import LearnedPrior
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.state import model_store
 from bigtopic.state.checkpoints.checkpoint import Checkpoint
@@ -73,12 +74,22 @@ OF_DOCUMENTS = METHODS.keys() - {"vb", "online-vb", "splda", "cgs"}  # they lear
 TRUTH = np.array([0.5, 1.0, 2.0, 0.2])
 
 
-def learner(name: str, n_components: int = 4, **settings: Any) -> LDA:
-    return LDA(
-        n_components,
-        client=False,
-        **{"method": METHODS[name], "learn_doc_topic_prior": "asymmetric", "n_threads": 1, **settings},
-    )
+def learner(name: str, n_components: int = 4, at_once: bool = False, **settings: Any) -> LDA:
+    settings = {"method": METHODS[name], "learn_doc_topic_prior": "asymmetric", "n_threads": 1, **settings}
+    if at_once:
+        shapes = [settings.pop(f"learn_{prior}", None) for prior in ("doc_topic_prior", "topic_word_prior")]
+        settings["method"] = learning_at_once(settings["method"], *shapes)
+    return LDA(n_components, client=False, **settings)
+
+
+def learning_at_once(method: Method, *shapes: str | None) -> Method:
+    """Learns from the first update, for runs of few."""
+    method = learning(method, *shapes)
+
+    def early(schemes: Any) -> Any:
+        return {k: replace(s, begin=0) if isinstance(s, LearnedPrior) else s for k, s in schemes.items()}
+
+    return replace(method, schemes=early(method.schemes), prior_schemes=early(method.prior_schemes))
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +192,7 @@ def test_one_thread_or_three(name, corpus):
     settings = {"max_iter": 2, "batch_size": 70} if name not in INTERACTING else {"max_iter": 2}
     if name not in OF_DOCUMENTS:
         settings["learn_topic_word_prior"] = "asymmetric"
-    one, three = (learner(name, n_threads=n, **settings).fit(corpus) for n in (1, 3))
+    one, three = (learner(name, at_once=True, n_threads=n, **settings).fit(corpus) for n in (1, 3))
     np.testing.assert_array_equal(three.doc_topic_prior_, one.doc_topic_prior_)
     np.testing.assert_array_equal(three.components_, one.components_)
     assert len(set(one.doc_topic_prior_)) == 4
@@ -190,7 +201,7 @@ def test_one_thread_or_three(name, corpus):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_graph_of_tasks_gives_the_same_bits(name, corpus):
     shape = None if name in OF_DOCUMENTS else "asymmetric"
-    method = learning(METHODS[name], "asymmetric", shape)
+    method = learning_at_once(METHODS[name], "asymmetric", shape)
     ends = []
     for executor in (None, lambda run: GraphExecutor(run, scheduler="sync")):
         model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
@@ -230,6 +241,18 @@ def test_a_saved_model_goes_on_learning_its_priors(shape, corpus, tmp_path):
     assert (model.doc_topic_prior_ != before).all()
 
 
+@pytest.mark.parametrize("name", ["vb", "online-vb"])
+def test_a_run_that_ends_before_learning_begins_warns(name, corpus):
+    """Batches take whole steps, and begin with the fourth; minibatches of `online-vb` with the eighteenth."""
+    begins, updates = {"vb": (4, 1), "online-vb": (18, 3)}[name]
+    settings = {} if name == "vb" else {"batch_size": 100}
+    with pytest.warns(BigtopicWarning, match=rf"prior of doc_topic_prior is not learned: .*update {begins},"):
+        short = learner(name, max_iter=3, tol=0, **settings).fit(corpus)
+    assert np.ptp(short.doc_topic_prior_) == 0
+    enough = learner(name, max_iter=-(-begins // updates), tol=0, **settings).fit(corpus)
+    assert np.ptp(enough.doc_topic_prior_) > 0
+
+
 @pytest.mark.parametrize("name", ["learn_doc_topic_prior", "learn_topic_word_prior"])
 @pytest.mark.parametrize("shape", [np.array(["symmetric"]), ["symmetric"], True, "round"], ids=repr)
 def test_a_shape_that_is_none_is_refused_by_the_name_of_its_setting(name, shape, corpus):
@@ -240,7 +263,7 @@ def test_a_shape_that_is_none_is_refused_by_the_name_of_its_setting(name, shape,
 def test_a_shape_that_is_edited_in_the_file_is_refused(corpus, tmp_path):
     import zarr
 
-    learner("online-vb", max_iter=1).set_params(method="online-vb").fit(corpus).save(tmp_path / "model.zarr")
+    learner("online-vb", max_iter=4).set_params(method="online-vb").fit(corpus).save(tmp_path / "model.zarr")
     group = zarr.open_group(tmp_path / "model.zarr")
     about = dict(group.attrs["bigtopic-model"])
     about["schemes"]["doc_topic_prior"]["shape"] = "round"
@@ -254,7 +277,7 @@ def test_a_run_that_is_cut_goes_on_to_the_same_bits(name, corpus, tmp_path):
     settings: dict[str, Any] = {"max_iter": 2, "tol": 0.0}
     settings |= {} if name in {"vb", *INTERACTING} else {"batch_size": 70}
     settings |= {} if name in OF_DOCUMENTS else {"learn_topic_word_prior": "symmetric"}
-    whole = learner(name, **settings).fit(corpus)
+    whole = learner(name, at_once=True, **settings).fit(corpus)
 
     def stop(event: Any) -> None:
         if event.kind == "round" and not stopped:  # a second Ctrl-C would not wait for rounds that overlap
@@ -264,7 +287,9 @@ def test_a_run_that_is_cut_goes_on_to_the_same_bits(name, corpus, tmp_path):
     run = Checkpoint(tmp_path / "run.ckpt")
     for _ in range(20):
         stopped: list[Any] = []
-        part = learner(name, callbacks=[stop], **settings).fit(corpus, checkpoint=run, resume=True)
+        part = learner(name, at_once=True, callbacks=[stop], **settings).fit(
+            corpus, checkpoint=run, resume=True
+        )
         if not stopped:  # nothing was left
             break
     np.testing.assert_array_equal(part.doc_topic_prior_, whole.doc_topic_prior_)

@@ -177,14 +177,16 @@ def statistics(logs: np.ndarray, n_docs: int) -> AxisStats:
 @pytest.mark.parametrize(("n_docs", "share"), [(1000, 1.0), (10, 5.0**-0.6)])
 def test_a_minibatch_takes_a_share_of_the_step_and_the_whole_corpus_all_of_it(n_docs, share):
     own, logs = array(np.full(4, 0.4)), mean_logs()
-    Newton(learning_decay=0.6, learning_offset=3.0).step(own, statistics(logs, n_docs), info(2, n_docs))
+    Newton(learning_decay=0.6, learning_offset=3.0, begin=0).step(
+        own, statistics(logs, n_docs), info(2, n_docs)
+    )
     expected = 0.4 + share * (newton_step(np.full(4, 0.4), logs) - 0.4)
     np.testing.assert_allclose(own.first_row(), expected, rtol=1e-12)
 
 
 def test_a_step_of_the_other_scheme_is_that_of_the_fixed_point():
     own, logs = array(np.full(4, 0.4)), mean_logs()
-    FixedPoint().step(own, statistics(logs, 1000), info(1, 1000))
+    FixedPoint(begin=0).step(own, statistics(logs, 1000), info(1, 1000))
     np.testing.assert_allclose(psi(own.first_row()), logs + psi(1.6), rtol=1e-12)
 
 
@@ -196,6 +198,34 @@ def test_a_symmetric_prior_stays_symmetric(scheme):
     found = own.first_row()
     assert np.ptp(found) == 0
     assert gradient(found, np.full(4, logs.mean()))[0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_docs", [1000, 10])
+@pytest.mark.parametrize("begin", [0, 0.3, 1, 2.5])
+@pytest.mark.parametrize(
+    "rate", [{}, {"learning_decay": 1.0, "hold": 4}, {"learning_decay": None, "learning_scale": 0.25}]
+)
+def test_learning_begins_when_the_steps_before_sum_to_begin(rate, begin, n_docs):
+    """Whole steps where the minibatch is the corpus, else those of the schedule."""
+    scheme, logs = Newton(begin=begin, **rate), mean_logs()
+    own, moved = array(np.full(4, 0.4)), 0.0
+    for step in range(1, 40):
+        moved += 1.0 if n_docs == 1000 else scheme.schedule()(step, None)
+        scheme.step(own, statistics(logs, n_docs), info(step, n_docs))
+        assert (own.first_row() == 0.4).all() == (moved <= begin)
+        if moved > begin:
+            return
+    raise AssertionError("it has not begun")
+
+
+@pytest.mark.parametrize("begin", [-1, 1e9, float("nan"), "late", True, None], ids=repr)
+def test_a_begin_that_is_none_is_refused(begin):
+    with pytest.raises(SettingError, match=r"begin=.*must be between 0 and 1000 whole steps"):
+        Newton(begin=begin)
+
+
+def test_steps_that_never_sum_to_begin_never_begin():
+    assert Newton(learning_decay=1.0, begin=900).first_update(whole=False) == np.inf
 
 
 def test_another_shape_is_refused():

@@ -34,7 +34,7 @@ def mean_logs(weights) -> np.ndarray:
 def test_a_step_from_all_rows_where_the_minibatch_is_the_corpus(shape):
     array, prior = random_array(), np.full(N_COMPONENTS, 0.05)
     logs = mean_logs(array.gather(None)[:, :N_COMPONENTS])
-    OwnRowPrior(shape=shape).step(array, random_stats(), info(n_docs=1000))
+    OwnRowPrior(shape=shape, begin=0).step(array, random_stats(), info(n_docs=1000))
     one = newton_step(prior[:1], logs.mean(keepdims=True), repeats=N_COMPONENTS)
     expected = newton_step(prior, logs) if shape == "asymmetric" else np.repeat(one, N_COMPONENTS)
     np.testing.assert_allclose(array.prior[0], expected, rtol=1e-10)
@@ -42,7 +42,7 @@ def test_a_step_from_all_rows_where_the_minibatch_is_the_corpus(shape):
 
 def test_a_minibatch_moves_it_by_its_step_size_and_reads_as_many_rows():
     array = random_array()
-    scheme = OwnRowPrior(learning_decay=0.7, learning_offset=3.0)
+    scheme = OwnRowPrior(learning_decay=0.7, learning_offset=3.0, begin=0)
     scheme.step(array, random_stats(), info(step=4, n_docs=10))
     ids = np.random.default_rng([0, 4]).integers(30, size=4)
     logs = mean_logs(random_array().gather(ids)[:, :N_COMPONENTS]).mean(keepdims=True)

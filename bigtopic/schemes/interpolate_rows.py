@@ -6,8 +6,8 @@ for the rows i of the minibatch: n_i and m_i are the documents of row i in the c
 the number of updates that the row has been in, this one included. With the number of all updates in its place, a row
 that is rarely seen, such as the author of few documents, would hardly leave its random start.
 
-References: Mortensen (2017), "The author-topic model", algorithm 2, with one step size for all rows (`own_steps=False`); Hoffman, Blei,
-Wang, Paisley (2013), "Stochastic variational inference".
+References: Mortensen (2017), "The author-topic model", algorithm 2, one step size for all rows (`own_steps=False`);
+Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference".
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class InterpolateRows(LearningRate):
         super().__post_init__()
         if not isinstance(self.documents, str) or not self.documents:
             raise SettingError(
-                f"documents={self.documents!r}: must be the name of the array that has the documents of each row; where "
-                "every row has the minibatch's share of the corpus, use the scheme Interpolate"
+                f"documents={self.documents!r}: must be the name of the array that has the documents of each row; "
+                "where every row has the minibatch's share of the corpus, use the scheme Interpolate"
             )
 
     @property

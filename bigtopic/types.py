@@ -333,7 +333,8 @@ class Scheme(Protocol):
 
     A class attribute `dtype` requests an array of another dtype than the model's. A class attribute `companions`,
     {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers about rows
-    (such as how often each was updated), so it is saved, shared and grown with the params. A class attribute
+    (such as how often each was updated), so it is saved, shared and grown with the params. An attribute `reads` names
+    other arrays whose weights and statistics a step reads, so that each needs a scheme, too. A class attribute
     `takes_changes`, if true, says that statistics may be changes of counts; `takes_expected_logs`, that they must be
     the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of the array is a
     setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its array

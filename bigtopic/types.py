@@ -378,8 +378,8 @@ class Scheme(Protocol):
     prior of rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of
     the array may be added, and those of delayed updates put off: a step is `add` with a weight and a decay for all rows
     alike, and 1 - decay is at most `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none
-    with "". A property `reads` names the other arrays whose statistics a step reads; a property `unread`, {name of a
-    setting: why}, says which settings others turn off.
+    with "". An attribute `reads` names other arrays whose weights and statistics a step reads, so that each needs a
+    scheme, too; a property `unread`, {name of a setting: why}, says which settings others turn off.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

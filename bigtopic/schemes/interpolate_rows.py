@@ -6,8 +6,8 @@ for the rows i of the minibatch: n_i and m_i are the documents of row i in the c
 the number of updates that the row has been in, this one included. With the number of all updates in its place, a row
 that is rarely seen, such as the author of few documents, would hardly leave its random start.
 
-References: Mortensen (2017), "The author-topic model", algorithm 2, with one step size for all rows
-(`own_steps=False`); Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference".
+References: Mortensen (2017), "The author-topic model", algorithm 2, one step size for all rows (`own_steps=False`);
+Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference".
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,19 @@ class KnownAuthors(NamedTuple):
             for kind, n in (("w", self.n_words), ("a", self.n_authors))
         )
         return Corpus([MemoryPart("drawn", self._block(n_docs, first))], words, author_vocabulary=authors)
+
+    def perplexity(self, n_docs: int, first: int = 0) -> float:
+        """Of the same documents, given their authors, under the model that they are drawn from."""
+        block, log_likelihood = self._block(n_docs, first), 0.0
+        assert block.authors is not None
+        authors = np.reshape(block.authors, (n_docs, self.authors_per_doc))
+        topics, sums = _topics_of_authors(self)[authors].reshape(n_docs, -1), _cumulative(self)
+        for d, (start, stop) in enumerate(pairwise(block.indptr)):
+            words, own = block.words[start:stop], sums[topics[d]]
+            below = np.where(words > 0, own[:, np.maximum(words - 1, 0)], 0.0)
+            shares = ((own[:, words] - below) / own[:, -1:]).mean(axis=0)
+            log_likelihood += float(block.counts[start:stop] @ np.log(shares))
+        return float(np.exp(-log_likelihood / block.counts.sum()))
 
     def _block(self, n_docs: int, first: int) -> Block:
         rng = np.random.default_rng([n_docs, first])

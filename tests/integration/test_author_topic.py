@@ -21,6 +21,7 @@ from bigtopic.state.bound import global_part
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.known_authors import KnownAuthors
 from reference import case, signed
 
 K = 5
@@ -35,6 +36,16 @@ def truth() -> signed.Truth:
 @pytest.fixture(scope="module")
 def corpus(truth):
     return signed.corpus_of(truth.docs, n_parts=3)
+
+
+@pytest.fixture(scope="module")
+def known_authors():
+    """4000 documents of 50 tokens by three of 1000 authors each, others, and two perplexities of the others."""
+    drawn = KnownAuthors(500, 1000, 20, authors_per_doc=3, mean_length=50)
+    corpus, held_out = drawn.corpus(4000), drawn.corpus(2000, 4000)
+    seen, counts = (np.asarray(part.to_scipy().sum(axis=0)).ravel() for part in (corpus, held_out))
+    logs = np.log((seen + 1.0) / (seen + 1.0).sum())
+    return corpus, held_out, np.exp(-(counts @ logs) / counts.sum()), drawn.perplexity(2000, 4000)
 
 
 METHODS = (
@@ -110,6 +121,16 @@ def test_batch_learning_does_not_stop_before_topics_differ():
     corpus = signed.corpus_of(truth.docs)
     model = bt.AuthorTopicModel(8, method="author-vb", random_state=2, **QUIET).fit(corpus)
     assert model.author_perplexity(corpus) < 115  # 168 after three passes
+
+
+def test_authors_of_few_tokens_are_told_apart(known_authors):
+    """The default closes half of the gap between words alone and the truth, in nats; the authors have 200 tokens each.
+
+    Variational Bayes closes a third of it in as many passes.
+    """
+    corpus, held_out, unigram, truth = known_authors
+    model = bt.AuthorTopicModel(20, max_iter=20, **QUIET).fit(corpus)
+    assert np.log(unigram / model.author_perplexity(held_out)) > np.log(unigram / truth) / 2
 
 
 def test_documents_that_move_their_authors_need_fewer_passes(corpus):
@@ -250,8 +271,7 @@ def test_priors_have_their_names(corpus):
         ),
         (
             {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},
-            r"choose one of the methods online-author-cvb0, author-vb, .*-mean-field, or .* kernels "
-            r"author_mean_field, author_vb",
+            r"one of the methods online-author-cvb0, .*-mean-field, or .* kernels author_mean_field, author_vb",
         ),
     ],
 )

@@ -17,7 +17,7 @@ __all__ = ["learn"]
 
 
 def learn(documents, words, authors, priors, n_docs_of, decay, offset, most_steps, tolerance, passes=1):
-    """lambda (n_words, n_components) and gamma (n_authors, n_components) after these passes; priors: eta, alpha."""
+    """lambda (n_words, n_components) and gamma (n_authors, n_components); `priors` are eta and alpha."""
     words, authors, t = words.copy(), authors.copy(), 0
     for _ in range(passes):
         for ids, counts, own in documents:

@@ -1,8 +1,9 @@
-"""Zero-order collapsed inference for the author-topic model: means in place of exp E[log], topics and authors fixed.
+"""Zero-order collapsed inference for the author-topic model: means in place of exp E[log].
 
-The kernel `author_vb` with e_ak = p(topic k | author a) and W_vk = p(word v | topic k), the posterior means:
+Topics and authors are fixed during a call. The kernel `author_vb` with e_ak = p(topic k | author a) and
+W_vk = p(word v | topic k), the posterior means:
 
-    q(author a, topic k | word v of d)  ~  (n_ak + alpha_k) / (n_a + sum alpha)  (n_vk + eta_v) / (n_k + sum eta)
+    q(author a, topic k | word v)  ~  (n_ak + alpha_k) / (n_a + sum alpha)  (n_vk + eta_v) / (n_k + sum eta)
 
 exp E[log theta] of an author of few tokens is next to nothing but in the topics that happen to lead: while topics are
 still alike, variational Bayes so fixes authors to topics by chance. Means leave them open until topics differ. No

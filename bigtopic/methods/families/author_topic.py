@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from bigtopic.methods.method import Method
 from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
@@ -35,10 +34,11 @@ _COUNTED_ONLINE: dict[str, Scheme] = {
     AUTHOR_TOPICS: replace(_ONLINE[AUTHOR_TOPICS], learning_scale=2.0),  # type: ignore[type-var]
 }
 # One document per update, and one step size for its authors and all topics, which the kernel takes, too
-_ONE_BY_ONE: dict[str, Any] = {"learning_decay": 0.5, "learning_offset": 1.0}
 _ALGORITHM_2: dict[str, Scheme] = {
-    TOPIC_WORDS: Interpolate(**_ONE_BY_ONE),
-    AUTHOR_TOPICS: InterpolateRows(**_ONE_BY_ONE, documents=AUTHOR_DOCUMENTS, own_steps=False),
+    TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0),
+    AUTHOR_TOPICS: InterpolateRows(
+        learning_decay=0.5, learning_offset=1.0, documents=AUTHOR_DOCUMENTS, own_steps=False
+    ),
     AUTHOR_DOCUMENTS: Keep(),
 }
 

@@ -23,6 +23,8 @@ __all__ = ["Cancelled", "result_of", "results_of", "sent", "wait_for"]
 DONE_SECONDS, GONE_SECONDS, LOOK_SECONDS = 0.003, 2, 10
 # Why Dask itself cancels tasks
 LOSSES = "lost dependencies", "already forgotten", "scheduler-connection-lost"
+NO_REASON = "unknown"  # of `Client.cancel`, and of Dask where a result is lost with all that it was made of
+CANCEL_SECONDS = 60  # since somebody cancelled tasks, for which a task without a reason may be one of them
 _turns = count()
 
 
@@ -87,7 +89,8 @@ def _failures_let_go(client: Any, futures: Sequence[Any]) -> Iterator[None]:
 def _refuse_cancelled(client: Any, error: CancelledError) -> None:
     """Raise `Cancelled` if a person or a program cancelled the task, and not Dask."""
     reason = getattr(error, "reason", LOSSES[0])
-    if client.status == "running" and reason not in LOSSES:
+    lost = reason in LOSSES or (reason == NO_REASON and not _cancelled_lately(client))
+    if client.status == "running" and not lost:
         how = (
             "the cluster was restarted"
             if reason == "scheduler-restart"
@@ -98,6 +101,14 @@ def _refuse_cancelled(client: Any, error: CancelledError) -> None:
             "model that was learning is valid, and holds the updates before: call partial_fit, or resume from a "
             "checkpoint"
         ) from error
+
+
+def _cancelled_lately(client: Any) -> bool:
+    """Whether a client asked the scheduler to cancel tasks, in the last seconds of what the scheduler remembers."""
+    events = [event for topic in client.get_events().values() for event in topic]
+    newest = max((when for when, _ in events), default=0.0)
+    asked = (when for when, what in events if isinstance(what, Mapping) and what.get("action") == "cancel")
+    return any(newest - when < CANCEL_SECONDS for when in asked)
 
 
 class _Watch:

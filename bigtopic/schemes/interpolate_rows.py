@@ -42,7 +42,6 @@ class InterpolateRows(LearningRate):
         When a parameter is outside its range, or `documents` names no array.
     """
 
-    names_arrays: ClassVar = ("documents",)
     companions: ClassVar = {"steps": ArraySpec("", columns=1, normalised_over=None, dtype="int32")}
 
     documents: str = "author_documents"

@@ -24,7 +24,7 @@ matter".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -64,6 +64,16 @@ class OwnPrior(LearnedPrior):
         super().__post_init__()
         if not is_number(self.shrinkage) or not 0.0 <= self.shrinkage <= 1.0:
             raise SettingError(f"shrinkage={self.shrinkage!r}: must be between 0 and 1")
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Settings that others turn off: {name: why}."""
+        alone = (
+            {}
+            if self.shape == "asymmetric"
+            else {"shrinkage": f"shape is {self.shape!r}, which learns one number"}
+        )
+        return {**super().unread, **alone}
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing while the prior rests."""

@@ -126,7 +126,7 @@ def test_training_averages(corpus, tmp_path):
 
 
 def test_training_learns_priors(corpus, tmp_path):
-    given = ("--method", "vb", "--topics", 3, "--passes", 3, "--learn-doc-topic-prior", "asymmetric")
+    given = ("--method", "vb", "--topics", 3, "--passes", 5, "--learn-doc-topic-prior", "asymmetric")
     run("train", corpus, tmp_path / "m.zarr", *given, "--learn-topic-word-prior", "symmetric")
     model = load_model(tmp_path / "m.zarr")
     assert len(set(model.doc_topic_prior_)) == 3 and model.topic_word_prior_ != 1 / 3

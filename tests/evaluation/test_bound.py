@@ -39,7 +39,7 @@ EQUATIONS = {name: case.reference(name) for name in ("vb", "author_vb", "author_
 
 def fitted(method, **settings):
     kind, corpus = (AuthorTopicModel, SIGNED_CORPUS) if method in OF_AUTHORS else (LDA, CORPUS)
-    return kind(3, method=method, **{"max_iter": 3, **settings}, **QUIET).fit(corpus)
+    return kind(3, method=method, **{"max_iter": 5, **settings}, **QUIET).fit(corpus)
 
 
 def weights_of(model, name):

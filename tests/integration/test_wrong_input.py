@@ -215,10 +215,13 @@ def test_settings_no_model_can_have(settings, message, store):
 def test_a_corpus_the_model_mostly_does_not_know(tmp_path):
     corpus = bt.ingest(["cat dog bird", "bird cat"], tmp_path / "c.zarr", **HERE)
     model = bt.LDA(2, max_iter=1, **HERE).fit(corpus)
-    other = bt.ingest(["chat chien oiseau", "cat oiseau"], tmp_path / "other.zarr", **HERE)
-    for documents in (other, ["chat chien oiseau", "cat oiseau"]):
-        with pytest.raises(VocabularyMismatch, match=r"80% of the tokens.*language"):
+    texts = ["chat chien oiseau", "cat oiseau"] * 60
+    other = bt.ingest(texts, tmp_path / "other.zarr", **HERE)
+    for documents in (other, texts):
+        with pytest.raises(VocabularyMismatch, match=r"80% of the 300 tokens.*language"):
             model.transform(documents)
+    with pytest.warns(BigtopicWarning, match="80% of the tokens are unknown"):
+        model.transform(texts[:2])
     with pytest.raises(VocabularyMismatch, match="Columns without names are matched by position"):
         model.transform(np.ones((2, 7)))
     with pytest.raises(InputError, match=r"nothing to learn|no documents|no tokens"):

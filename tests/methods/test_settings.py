@@ -190,6 +190,8 @@ def test_every_setting_of_a_scheme_is_read_when_it_steps(name, corpus):
     method, field, array, scheme = with_scheme(name)
     enabling = {"learning_decay": 0.6} if "learning_offset" in getattr(scheme, "unread", {}) else {}
     enabling |= {"forgetting_decay": 0.6} if "forgetting_offset" in getattr(scheme, "unread", {}) else {}
+    enabling |= {"shape": "asymmetric"} if "shrinkage" in getattr(scheme, "unread", {}) else {}
+    enabling |= {"begin": 0.5} if hasattr(scheme, "begin") else {}
     own, seen = watched(replace(scheme, **enabling))
     changed = replace(method, name="watched", **{field: {**getattr(method, field), array: own}})
     estimator(
@@ -276,7 +278,7 @@ def test_settings_are_saved_and_resumed(tmp_path):
 
 def test_settings_of_a_learned_prior_are_saved(tmp_path):
     settings = {"learn_topic_word_prior": "symmetric", "options": {"topic_word_prior.learning_scale": 0.5}}
-    model = LDA(2, method="online-vb", client=False, **settings).fit(X)
+    model = LDA(2, method="online-vb", max_iter=5, client=False, **settings).fit(X)
     model.save(tmp_path / "model")
     (scheme,) = load_model(tmp_path / "model")._model.method.prior_schemes.values()
     assert scheme.learning_scale == 0.5 and scheme.learning_decay == 0.9
@@ -295,7 +297,7 @@ def test_a_saved_model_goes_on_learning_the_prior_of_authors(corpus, tmp_path):
         "learn_author_topic_prior": "asymmetric",
         "options": {"author_topic_prior.learning_scale": 0.5},
     }
-    model = AuthorTopicModel(2, max_iter=2, client=False, n_threads=1, **settings).fit(corpus)
+    model = AuthorTopicModel(2, max_iter=5, client=False, n_threads=1, **settings).fit(corpus)
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again._model.method == model._model.method

@@ -52,8 +52,11 @@ def defaults(method):
 def needed(method, option):
     """What must be set for this setting to be read: {} where it is read anyway."""
     place, _, setting = option.rpartition(".")
-    scheme = {**method.schemes}.get(place)
+    of_priors = {method.model.arrays[array].prior: scheme for array, scheme in method.prior_schemes.items()}
+    scheme = {**method.schemes, **of_priors}.get(place)
     if setting not in getattr(scheme, "unread", {}):
         return {}
+    if setting == "shrinkage":
+        return {f"{place}.shape": "asymmetric"}
     (decay,) = [each for each in ("learning_decay", "forgetting_decay") if hasattr(scheme, each)]
     return {f"{place}.{decay}": 0.6}

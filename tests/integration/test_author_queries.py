@@ -129,7 +129,9 @@ def test_bounds_of_documents_sum_to_that_of_the_corpus(fitted, truth, corpus):
 
 
 def test_every_answer_is_of_the_averaged_topics(corpus):
-    averaged = bt.AuthorTopicModel(K, method="online-author-vb", average=True, max_iter=4, **QUIET).fit(corpus)
+    averaged = bt.AuthorTopicModel(K, method="online-author-vb", average=True, max_iter=4, **QUIET).fit(
+        corpus
+    )
     of_means = copy.deepcopy(averaged)
     of_means._model.params = Params(averaged._model.estimates())
     for ask in (averaged.log_likelihood, averaged.document_bounds, averaged.predict_authors):

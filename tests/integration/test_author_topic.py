@@ -271,7 +271,7 @@ def test_priors_have_their_names(corpus):
         ),
         (
             {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},
-            r"one of the methods online-author-cvb0, .*-mean-field, or .* kernels author_mean_field, author_vb",
+            r"one of the methods author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb",
         ),
     ],
 )

@@ -19,7 +19,14 @@ from click.testing import CliRunner
 
 import bigtopic as bt
 from bigtopic.cli import main
-from bigtopic.errors import CorpusDamaged, CorpusVersionError, InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import (
+    BigtopicWarning,
+    CorpusDamaged,
+    CorpusVersionError,
+    InputError,
+    SettingError,
+    VocabularyMismatch,
+)
 
 HERE = {"client": False, "n_threads": 2}
 BAG = "3\n4\n5\n1 1 2\n1 4 1\n2 2 1\n3 1 1\n3 3 7\n"
@@ -215,7 +222,7 @@ def test_settings_no_model_can_have(settings, message, store):
 def test_a_corpus_the_model_mostly_does_not_know(tmp_path):
     corpus = bt.ingest(["cat dog bird", "bird cat"], tmp_path / "c.zarr", **HERE)
     model = bt.LDA(2, max_iter=1, **HERE).fit(corpus)
-    texts = ["chat chien oiseau", "cat oiseau"] * 60
+    texts = ["chat chien oiseau", "cat rouge"] * 60
     other = bt.ingest(texts, tmp_path / "other.zarr", **HERE)
     for documents in (other, texts):
         with pytest.raises(VocabularyMismatch, match=r"80% of the 300 tokens.*language"):

@@ -297,7 +297,9 @@ def test_a_saved_model_goes_on_learning_the_prior_of_authors(corpus, tmp_path):
         "learn_author_topic_prior": "asymmetric",
         "options": {"author_topic_prior.learning_scale": 0.5},
     }
-    model = AuthorTopicModel(2, max_iter=5, client=False, n_threads=1, **settings).fit(corpus)
+    model = AuthorTopicModel(
+        2, method="online-author-vb", max_iter=5, client=False, n_threads=1, **settings
+    ).fit(corpus)
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert again._model.method == model._model.method

@@ -7,7 +7,8 @@ W_vk = p(word v | topic k), the posterior means:
 
 exp E[log theta] of an author of few tokens is next to nothing but in the topics that happen to lead: while topics are
 still alike, variational Bayes so fixes authors to topics by chance. Means leave them open until topics differ. No
-token is taken out of the counts, which an update by minibatches does not have of its tokens alone.
+token is taken out of the counts, which an update by minibatches does not have of its tokens alone. They are expected
+counts, and not parameters of posteriors: no prior is learned from them, see docs/decisions/learned-priors.md.
 
 References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models" (zero order); Foulds,
 Boyles, DuBois, Smyth, Welling (2013), "Stochastic collapsed variational Bayesian inference for LDA" (by minibatches).
@@ -28,5 +29,6 @@ KERNEL = replace(
     options={},
     meanings={},
     bound=False,
+    posteriors=(),
     paper="Asuncion et al. 2009; Foulds et al. 2013",
 )

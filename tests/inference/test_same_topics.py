@@ -88,10 +88,11 @@ def test_on_disk_with_other_words_and_other_ids(model, stored):
 
 
 @pytest.mark.distributed
-def test_on_workers_of_a_client(stored, three_workers, monkeypatch):
+@pytest.mark.parametrize("names", [WIDE.values(), pytest.param([*METHODS], marks=pytest.mark.slow)])
+def test_on_workers_of_a_client(names, stored, three_workers, monkeypatch):
     monkeypatch.setattr(slices, "SLICE_ENTRIES", 512)
     monkeypatch.setattr(infer, "READ_BLOCK_SLICES", 2)
-    for name in WIDE.values():
+    for name in names:
         model = fitted(name, 5)
         here = model.transform(RECORDS)
         with pytest.warns(BigtopicWarning, match="unknown to the model"):

@@ -109,7 +109,7 @@ def test_a_round_is_that_of_the_equations(corpus, offset):
     """Sweeps that each see the topics refreshed by the means, per document, of the sweeps kept so far."""
     some = corpus[:24]
     options = {"start": "words", "burn_in": 2, "samples": 2}
-    method = replace(BOOSTED, inner=5, options=options).with_schedule(None, offset)
+    method, _ = with_settings(replace(BOOSTED, inner=5, options=options), {"learning_offset": offset})
     model = new_model(method, 3, some.vocabulary, n_tokens=some.n_tokens)
     model.topic_words.raw[:, :3] = np.random.default_rng(0).random((len(some.vocabulary), 3))
     model.topic_words.fold()
@@ -136,7 +136,8 @@ def test_with_one_kept_sweep_boosting_is_the_plain_method(corpus, offset, eta, l
     models = []
     for method in (BOOSTED, PLAIN):
         once = replace(method, options={**method.options, "burn_in": 19, "samples": 1})
-        once = learning(once.with_schedule(None, offset), doc_topic_prior="asymmetric" if learns else None)
+        once, _ = with_settings(once, {"learning_offset": offset})
+        once = learning(once, doc_topic_prior="asymmetric" if learns else None)
         models.append(begun(replace(once, priors={**once.priors, "topic_word_prior": eta}), corpus))
         train(models[-1], corpus, Limits(1), n_threads=1, batch_size=50)
     for name, array in models[0].params.arrays.items():

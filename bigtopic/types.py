@@ -374,7 +374,7 @@ class Scheme(Protocol):
     that a run with `init` sets, that nothing of what the array begins with is left after the first update of a run;
     `takes_expected_logs`, that statistics must be the sums of E[log theta] that kernels offer for "doc_topic_prior";
     `own_prior`, that the prior of the array is a setting of the scheme, so that the array must have none; `sets_prior`,
-    that the scheme sets the prior of its array and uses no statistics, so that it belongs into `prior_schemes`;
+    that the scheme sets the prior of its array and uses no statistics, so that it belongs in `prior_schemes`;
     `of_rows`, that this is the prior of rows that are distributions over the columns; `adds_up`, that the changes that
     replicas make to copies of the array may be added, and those of delayed updates put off: a step is `add` with a
     weight and a decay for all rows alike, and 1 - decay is at most `RoundInfo.largest_step`; `names_arrays`, which

@@ -90,7 +90,7 @@ def of_schemes() -> str:
         meanings = schemes.meanings(scheme)
         rows += [
             _described(scheme.__name__, *pair, meanings[pair[0]])
-            for pair in schemes.settings(scheme()).items()
+            for pair in schemes.options(scheme()).items()
         ]
     return _grid(("scheme", "setting", "default", "symbol", "meaning"), rows)
 
@@ -104,10 +104,8 @@ def of_methods() -> str:
         moves = [f"`{array}`: `{type(scheme).__name__}`" for array, scheme in method.schemes.items()]
         own = [f"`{option}={value!r}`" for option, value in method.options.items()]
         for array, scheme in method.schemes.items():
-            usual = schemes.settings(type(scheme)())
-            changed = {
-                name: value for name, value in schemes.settings(scheme).items() if value != usual[name]
-            }
+            usual = schemes.options(type(scheme)())
+            changed = {name: value for name, value in schemes.options(scheme).items() if value != usual[name]}
             own += [f"`{array}.{name}={value!r}`" for name, value in changed.items()]
         rows.append((f"`{name}`", f"`{learns.name}`", f"`{infers.name}`", ", ".join(moves), ", ".join(own)))
     titles = ("method", "kernel that learns", "kernel that infers documents", "schemes", "values of its own")

@@ -142,7 +142,7 @@ class FittedTopics(Estimator):
 
     @property
     def unused_topics_(self) -> np.ndarray:
-        """The topics that the model does not use, int64 (n_unused,): few tokens, with the words of all documents."""
+        """The topics that the model does not use, int64 (n_unused,): few tokens, distributed as in the whole corpus."""
         return np.flatnonzero(self.topic_source().unused)
 
     @property

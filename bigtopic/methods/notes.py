@@ -155,7 +155,7 @@ NOTES = (
         _THESIS,
         "erratum",
         _AUTHORS_VB,
-        "Equation 2.17 has 1/|A_d| once per document; it belongs into the product over tokens.",
+        "Equation 2.17 has 1/|A_d| once per document; it belongs in the product over tokens.",
     ),
     Note(
         _THESIS,

@@ -48,16 +48,16 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
         chosen[name] = [
             each
             for each, scheme in places.items()
-            if place in ("", each) and setting in schemes.settings(scheme)
+            if place in ("", each) and setting in schemes.options(scheme)
         ]
         if not chosen[name]:
             raise _unknown(method, name)
         for each in chosen[name]:
-            changes[each][setting] = _like(schemes.settings(places[each])[setting], name, given[name])
+            changes[each][setting] = _like(schemes.options(places[each])[setting], name, given[name])
     changed = {place: replace(places[place], **own) for place, own in changes.items()}  # type: ignore[type-var]
     for name, where in chosen.items():
         _check_read(method, name, [changed[place] for place in where])
-    before = {**options, **{place: schemes.settings(scheme) for place, scheme in places.items()}}
+    before = {**options, **{place: schemes.options(scheme) for place, scheme in places.items()}}
     _warn_of_decays(given, chosen, before)
     own = {name: value for name, value in given.items() if name in options}
     if changed == places:
@@ -122,7 +122,7 @@ def settings_of(method: Method) -> list[dict[str, Any]]:
         rows.append(_row(name, default, read_by(method, name), meanings.get(name, "")))
     for place, scheme, reads in _all_places(method):
         meanings = schemes.meanings(type(scheme))
-        for name, default in schemes.settings(scheme).items():
+        for name, default in schemes.options(scheme).items():
             rows.append(_row(f"{place}.{name}", default, reads, meanings[name]))
     return rows
 

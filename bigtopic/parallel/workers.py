@@ -34,9 +34,8 @@ FIRST_WORKER_SECONDS = 2  # without a worker, before a warning says what is wait
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 ALONE_SECONDS = 5  # for another answer
 _NOBODY: Mapping[str, Any] = {}
-_unfit: WeakKeyDictionary[Any, dict[str, Exception]] = (
-    WeakKeyDictionary()
-)  # what each said that cannot answer
+# Errors of the workers that cannot answer, by client and address
+_unfit: WeakKeyDictionary[Any, dict[str, Exception]] = WeakKeyDictionary()
 _had_fit: WeakSet[Any] = WeakSet()  # clients of which a worker has answered
 NO_WORKER = "no worker", "start workers, unless the cluster starts them itself"
 _SAME_PACKAGES = "install the packages of this process, in the same versions, on every worker"

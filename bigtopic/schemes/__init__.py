@@ -14,7 +14,7 @@ from typing import Any
 from bigtopic import discovery
 from bigtopic.types import Scheme
 
-__all__ = ["companion_names", "load", "meanings", "names", "settings"]
+__all__ = ["companion_names", "load", "meanings", "names", "options", "settings"]
 
 _ENTRY = re.compile(r"^(\w+) : (.*(?:\n +.*)*)", re.MULTILINE)  # of one setting, in a docstring
 
@@ -44,6 +44,12 @@ def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:
 def settings(scheme: Scheme) -> dict[str, Any]:
     """The settings of a scheme by name: what `dataclasses.replace` can change."""
     return {f.name: getattr(scheme, f.name) for f in fields(scheme) if f.init}  # type: ignore[arg-type]
+
+
+def options(scheme: Scheme) -> dict[str, Any]:
+    """The settings that users set by name: all but those that runs set, whose fields have `repr=False`."""
+    shown = {f.name for f in fields(scheme) if f.repr}  # type: ignore[arg-type]
+    return {name: value for name, value in settings(scheme).items() if name in shown}
 
 
 def meanings(scheme: type) -> dict[str, str]:

@@ -11,7 +11,7 @@ Doan (2017), equation 27 (the prior enters once).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
@@ -27,15 +27,15 @@ class Add:
 
     Parameters
     ----------
-    forgets_start : whether nothing of what the statistics begin with is left after the first update; `init` sets it
-        where a method begins with nothing
+    forgets_start : whether nothing of what the statistics begin with is left after the first update. Not an option of
+        users: a run with `init` sets it where the method begins with nothing
     """
 
     dtype: ClassVar[str] = "float64"
     takes_changes: ClassVar[bool] = True
     adds_up: ClassVar[bool] = True
 
-    forgets_start: bool = False
+    forgets_start: bool = field(default=False, repr=False)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`; the axis once, where the first update forgets."""

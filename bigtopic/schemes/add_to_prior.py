@@ -12,7 +12,7 @@ Reference: Broderick et al. (2013), "Streaming variational Bayes".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bigtopic.schemes.add import Add
 
@@ -25,10 +25,10 @@ class AddToPrior(Add):
 
     Parameters
     ----------
-    forgets_start : see `Add`; `init` unsets it, so that the weights that are given are the first prior
+    forgets_start : see `Add`; a run with `init` unsets it, so that the weights that are given are the first prior
     """
 
-    forgets_start: bool = True
+    forgets_start: bool = field(default=True, repr=False)
 
 
 SCHEME = AddToPrior

@@ -3,8 +3,8 @@
     statistics <- decay (statistics + S)
 
 The first update forgets what the statistics began with: a start is not the past. The prior stays outside, and does not
-decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is
-sum_j decay^(t - j + 1) C_j; it tends to that of decay / (1 - decay) minibatches.
+decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is sum_j decay^(t - j + 1) C_j; it tends
+to that of decay / (1 - decay) minibatches.
 
 What is forgotten may fall from update to update, so that the topics come to rest:
 

@@ -140,8 +140,8 @@ def test_probabilities_have_no_weight_and_that_is_said(method, corpus, noise, ca
     tokens = begun.components_.sum(dtype=float) - prior
     assert tokens == pytest.approx((1 + PASSES) * corpus.n_tokens, rel=1e-5)
     said = capsys.readouterr().err.splitlines()
-    counted = f"it counts as {corpus.n_tokens:,.0f} tokens, those of the corpus or stream"
-    assert said == [f"init has probabilities and no weight: {counted}"]
+    counted = f"it counts as {corpus.n_tokens:,.0f} tokens, as many as the corpus or stream has"
+    assert said == [f"init has probabilities, which have no weight: {counted}"]
 
 
 @by_name([method for method in RESCALING if not is_dual(method)])
@@ -149,7 +149,8 @@ def test_others_rescale_a_start_and_say_so(method, corpus, noise, capsys):
     one, other = (estimator(method, start, progress=None).fit(corpus) for start in (noise, 1000 * noise))
     np.testing.assert_allclose(one.components_, other.components_, rtol=1e-5)
     said = capsys.readouterr().err.splitlines()
-    assert said == [f"init is rescaled to {corpus.n_tokens:,.0f} tokens, those of the corpus or stream"] * 2
+    line = f"init is rescaled to {corpus.n_tokens:,.0f} tokens, as many as the corpus or stream has"
+    assert said == [line] * 2
 
 
 @by_name(COUNTING)

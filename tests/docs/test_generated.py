@@ -32,7 +32,7 @@ def test_every_setting_of_kernels_and_schemes_is_on_the_page_of_settings():
     page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     known = [(name, option) for name in kernels.names() for option in kernels.load(name).options]
     for scheme in map(schemes.load, schemes.names()):
-        known += [(scheme.__name__, setting) for setting in schemes.settings(scheme())]
+        known += [(scheme.__name__, setting) for setting in schemes.options(scheme())]
     assert not [(owner, name) for owner, name in known if f"\n| `{owner}` | `{name}` | `" not in page]
 
 

@@ -42,7 +42,7 @@ def test_every_setting_of_a_scheme_has_a_meaning(name):
 def test_the_listing_has_every_setting_of_kernels_and_schemes(name):
     method, rows = get(name), {row["option"]: row for row in settings_of(get(name))}
     learns, infers = method.load_kernel().options, method.load_inference().options.keys() - {"bound"}
-    own = {f"{array}.{each}" for array, s in method.schemes.items() for each in schemes.settings(s)}
+    own = {f"{array}.{each}" for array, s in method.schemes.items() for each in schemes.options(s)}
     assert {*learns, *infers} | own == {option for option, row in rows.items() if "learn_" not in row["read"]}
     assert all(row["meaning"] and row["read"] for row in rows.values())
     assert {"learning" in rows[option]["read"] for option in learns} <= {True}
@@ -245,6 +245,8 @@ def test_an_option_of_a_kernel_goes_before_a_setting_of_a_scheme_of_its_name():
         ("dual-mf", {"learning_offset": 2}, "'dual-mf' does not read it while learning_decay is None"),
         ("cgs", {"doc_topic_prior.hold": 2}, "learns no such prior; give learn_doc_topic_prior, too"),
         ("v-oem", {"bound": True}, "has no option 'bound'"),
+        ("cgs", {"forgets_start": False}, "has no option 'forgets_start'"),
+        ("svb", {"topic_words.forgets_start": False}, "has no option 'topic_words.forgets_start'"),
         ("online-author-vb", {"own_steps": 1}, "own_steps=1: must be like its default, True"),
     ],
 )

@@ -231,7 +231,7 @@ MODELS = {
 }
 SCHEMES = {
     "no dataclass": (Bare(), "frozen=True"),
-    "a dataclass that changes": (Changing(), "what changes belongs into companions"),
+    "a dataclass that changes": (Changing(), "what changes belongs in companions"),
     "a list": (
         frozen(decays=field(default_factory=lambda: [0.5]))(),
         r"\['decays'\] is \[0.5\], but must be a number",

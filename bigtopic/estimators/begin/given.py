@@ -145,12 +145,13 @@ def _keeps(scheme: Any) -> bool:
 
 def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
     if _keeps(scheme):
-        say(
-            f"init has probabilities and no weight: it counts as {n_tokens:,.0f} tokens, those of the corpus or stream",
-            show,
-        )
+        say(f"init has probabilities, which have no weight: it counts as {_as_many(n_tokens)}", show)
     elif not getattr(scheme, "forgets_start", False):
-        say(f"init is rescaled to {n_tokens:,.0f} tokens, those of the corpus or stream", show)
+        say(f"init is rescaled to {_as_many(n_tokens)}", show)
+
+
+def _as_many(n_tokens: float) -> str:
+    return f"{n_tokens:,.0f} tokens, as many as the corpus or stream has"
 
 
 def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:

@@ -8,8 +8,8 @@ which begins with theirs and moves as if all |D_a| documents of author a were li
 
 Statistics are those of `author_vb` with the e from before the last of these moves, so that the scheme's own step with
 them is that move: of one document, both are Algorithm 2 of the thesis with M steps, M - 1 of them here if it does not
-rest earlier. Later updates t move the authors of a document less, and in the end
-not at all, so that both kernels have the same fixed points.
+rest earlier. Later updates t move the authors of a document less, and in the end not at all, so that both kernels have
+the same fixed points.
 
 Cost: distinct words x topics x iterations, 2 multiply-adds each; authors x topics x iterations, an exp(digamma) each.
 

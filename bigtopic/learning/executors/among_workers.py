@@ -264,7 +264,7 @@ def replica_graph(
     learn, join, numbers = delayed(_share, pure=False), delayed(merged, pure=False), count()
     tree = Tree(
         len(shares),
-        lambda a, b: join(joined, a, b, dask_key_name=task_key("bt-join", name, next(numbers))),
+        lambda a, b: join(run, joined, a, b, dask_key_name=task_key("bt-join", name, next(numbers))),
     )
     for i, share in enumerate(shares):
         with annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():

@@ -254,7 +254,7 @@ def round_graph(
         estep(run, Opaque(task), shared, iteration, mark, dask_key_name=task_key("bt-estep", name, i))
         for i, task in _at(workers, tasks)
     ]
-    return _added(stats, tasks, name)
+    return _added(run, stats, tasks, name)
 
 
 def remembering_graph(
@@ -297,7 +297,7 @@ def remembering_graph(
         [pick(one, which, dask_key_name=task_key(prefix, name, i)) for i, one in enumerate(both)]
         for which, prefix in enumerate(("bt-estep", "bt-state"))
     )
-    return _added(stats, tasks, name), states
+    return _added(run, stats, tasks, name), states
 
 
 def _at(workers: Sequence[str] | None, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
@@ -309,13 +309,13 @@ def _at(workers: Sequence[str] | None, tasks: Sequence[Task]) -> Iterator[tuple[
             yield i, task
 
 
-def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
+def _added(run: Any, stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     from dask import delayed
 
     merge, numbers = delayed(merged, pure=False), count()
     tree = Tree(
         sum(map(len, tasks)),
-        lambda a, b: merge(add, a, b, dask_key_name=task_key("bt-add", name, next(numbers))),
+        lambda a, b: merge(run, add, a, b, dask_key_name=task_key("bt-add", name, next(numbers))),
     )
     for one, task in zip(stats, tasks, strict=True):
         tree.push(one, len(task))

@@ -15,15 +15,7 @@ from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Plan
 from bigtopic.state.params import Params
 
-__all__ = [
-    "AbleWorkers",
-    "Executor",
-    "ExecutorSpec",
-    "MemoryOfRun",
-    "Run",
-    "Updates",
-    "give_back_without_run",
-]
+__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Run", "Updates"]
 
 Updates = Iterator[tuple[Params, list[RoundReport]]]
 """Yields, repeatedly, the params after some rounds and the reports of these rounds."""
@@ -37,8 +29,8 @@ class Run:
     """Everything that stays the same during a run; picklable.
 
     On a Dask worker, a copy lives as long as the run: until the driver, or Dask for a driver that is gone, releases it,
-    and no task is left at work. With it ends what rests on the worker. A task that does so would not do: none comes to
-    a worker that is paused because of what rests.
+    and no task is left at work. Then the worker gives back the memory that rests there. A task could not do this, since
+    no task comes to a worker that Dask has paused because of that memory. So tasks that use `buffers` take the run.
 
     Attributes
     ----------
@@ -57,22 +49,7 @@ class Run:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-        _copies.append(None)
-        finalize(self, _end_copy).atexit = False
-
-
-_copies: list[None] = []  # of runs, that this process got
-
-
-def _end_copy() -> None:
-    _copies.pop()
-    sharing.give_back()
-
-
-def give_back_without_run() -> None:
-    """At the end of a task that needs no `Run`: give memory back if none is here, whose end would do it."""
-    if not _copies:
-        sharing.give_back()
+        finalize(self, sharing.give_back).atexit = False
 
 
 class Executor(Protocol):

@@ -115,7 +115,7 @@ def check_scheme(where: str, name: str, scheme: Any, model: Model) -> None:
     if params is None or not params.frozen:
         raise SettingError(
             f"{where} is {scheme!r}, but must be of a class with @dataclass(frozen=True): its fields are settings, "
-            "which are saved with the model; what changes belongs into companions"
+            "which are saved with the model; what changes belongs in companions"
         )
     _check_settings(where, scheme)
     for setting in getattr(scheme, "names_arrays", ()):

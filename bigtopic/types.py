@@ -371,7 +371,8 @@ class Scheme(Protocol):
     {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers about rows
     (such as how often each was updated), so it is saved, shared and grown with the params. A class attribute
     `takes_changes`, if true, says that statistics may be changes of counts; `forgets_start`, which may be a
-    setting, that nothing of what the array begins with is left after the first update of a run; `takes_expected_logs`,
+    setting, that nothing of what the array begins with is left after the first update of a run; `of_a_document`, that
+    the array is a mean over documents, as heavy as one of them; `takes_expected_logs`,
     that statistics must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the
     prior of the array is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets
     the prior of its array and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the

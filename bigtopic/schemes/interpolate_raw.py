@@ -37,6 +37,7 @@ class InterpolateRaw(PlainStep):
     learning_decay: float | None = 0.5
     learning_offset: float = 1.0
     dtype: ClassVar[str] = "float64"
+    of_a_document: ClassVar[bool] = True
     adds_up: ClassVar[bool] = True
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:

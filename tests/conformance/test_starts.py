@@ -15,6 +15,7 @@ from bigtopic import kernels
 from bigtopic.methods import Method, get
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.interpolate_raw import InterpolateRaw
 from bigtopic.types import Hyper, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -41,6 +42,11 @@ def counts_documents(method: Method) -> bool:
 COUNTING = [method for method in TABLE if counts_documents(method)]
 KEEPING = [method for method in TABLE if added(method) and method not in COUNTING]
 RESCALING = [method for method in TABLE if not added(method)]
+AVERAGING = [
+    method
+    for method in RESCALING
+    if any(isinstance(scheme, InterpolateRaw) for scheme in method.schemes.values())
+]
 
 
 def by_name(methods):
@@ -149,7 +155,20 @@ def test_others_rescale_a_start_and_say_so(method, corpus, noise, capsys):
     one, other = (estimator(method, start, progress=None).fit(corpus) for start in (noise, 1000 * noise))
     np.testing.assert_allclose(one.components_, other.components_, rtol=1e-5)
     said = capsys.readouterr().err.splitlines()
-    assert said == [f"init is rescaled to {corpus.n_tokens:,.0f} tokens, those of the corpus or stream"] * 2
+    tokens = f"{corpus.n_tokens:,.0f} tokens, those of the corpus or stream"
+    if method in AVERAGING:
+        tokens = f"{corpus.n_tokens / corpus.n_docs:,.0f} tokens, those of a document"
+    assert said == [f"init is rescaled to {tokens}"] * 2
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+@by_name(AVERAGING)
+def test_a_mean_per_document_begins_as_heavy_as_a_document(method, corpus, noise, as_stream):
+    """The weight is a mean of those of the start and of the minibatches, so it lies between those of documents."""
+    begun = estimator(method, noise, max_iter=1)
+    (begun.partial_fit if as_stream else begun.fit)(corpus)
+    lengths = corpus.to_scipy().sum(axis=1)
+    assert lengths.min() <= weight(begun, ["topic_words"]) <= lengths.max()
 
 
 @by_name(COUNTING)

@@ -12,6 +12,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic import kernels
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.methods import Method, get
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.decay_add import DecayAdd
@@ -193,6 +194,29 @@ def test_column_topics_stay_in_the_order_that_was_given(method, corpus):
     begun = estimator(method, first).fit(corpus)
     distances = np.abs(first.column_topics_[:, :, None] - begun.column_topics_[:, None]).sum(axis=0)
     assert distances.argmin(axis=1).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("init", "error", "message"),
+    [
+        (7, SettingError, r"^init: int has no topics; give a fitted estimator"),
+        (
+            np.ones(N_WORDS),
+            SettingError,
+            r"^init: an array of shape \(60,\) has no topics; give .* \(n_components, ",
+        ),
+        (np.zeros((K, N_WORDS)), InputError, "^init: topic weights must be finite"),
+        (
+            np.ones((K, 12)),
+            VocabularyMismatch,
+            "^init has 12 columns without names, but this corpus has 60 words",
+        ),
+    ],
+    ids=["a number", "a vector", "zeros", "other words"],
+)
+def test_what_is_not_a_start_is_refused_by_its_name(init, error, message, corpus):
+    with pytest.raises(error, match=message):
+        estimator(get("vb"), init).fit(corpus)
 
 
 @by_name([*COUNTING, *KEEPING])

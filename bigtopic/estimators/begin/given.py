@@ -52,12 +52,20 @@ def begin_with(
         When no word is shared.
     """
     other = _loaded(init)
-    source, array = topics_of(other), model.topic_words
+    source, array = topics_of(other, name="init"), model.topic_words
     if source.n_components != model.n_components:
         raise SettingError(
             f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
         )
-    ids = model.vocabulary.mapping_to(source.vocabulary)
+    own, words = model.vocabulary, source.vocabulary
+    if not (own.named and words.named) and own.size != words.size:
+        without = f"init has {words.size} columns without names, but this corpus has {own.size} words"
+        if words.named:
+            without = f"init has {words.size} words, but this corpus has {own.size} columns without names"
+        raise VocabularyMismatch(
+            f"{without}; without names, columns are matched by position, one for each word"
+        )
+    ids = own.mapping_to(words)
     known = np.flatnonzero(ids >= 0)
     if not len(known):
         raise VocabularyMismatch("init shares no word with this corpus")

@@ -372,15 +372,15 @@ class Scheme(Protocol):
     (such as how often each was updated), so it is saved, shared and grown with the params. A class attribute
     `takes_changes`, if true, says that statistics may be changes of counts; `forgets_start`, which may be a setting
     that a run with `init` sets, that nothing of what the array begins with is left after the first update of a run;
-    `takes_expected_logs`, that statistics must be the sums of E[log theta] that kernels offer for "doc_topic_prior";
-    `own_prior`, that the prior of the array is a setting of the scheme, so that the array must have none; `sets_prior`,
-    that the scheme sets the prior of its array and uses no statistics, so that it belongs in `prior_schemes`;
-    `of_rows`, that this is the prior of rows that are distributions over the columns; `adds_up`, that the changes that
-    replicas make to copies of the array may be added, and those of delayed updates put off: a step is `add` with a
-    weight and a decay for all rows alike, and 1 - decay is at most `RoundInfo.largest_step`; `names_arrays`, which
-    settings name another array, or none with "". An attribute `reads` names other arrays whose weights and statistics a
-    step reads, so that each needs a scheme, too; a property `unread`, {name of a setting: why}, says which settings
-    others turn off.
+    `averages_documents`, that the array is a mean over documents, as heavy as one of them; `takes_expected_logs`, that
+    statistics must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of
+    the array is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior
+    of its array and uses no statistics, so that it belongs in `prior_schemes`; `of_rows`, that this is the prior of
+    rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array
+    may be added, and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike,
+    and 1 - decay is at most `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none with
+    "". An attribute `reads` names other arrays whose weights and statistics a step reads, so that each needs a scheme,
+    too; a property `unread`, {name of a setting: why}, says which settings others turn off.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

@@ -46,6 +46,7 @@ _COMMANDS = {
     r" bigtopic\.open_corpus opens it, or": "",
     r", see bigtopic\.methods\(\)": ", see 'bigtopic methods'",
     r"options=\{'([\w.]+)': (.*?)\}": r"--option \1=\2",
+    r"\blearn_author_topic_prior\b": "learn_doc_topic_prior",
     r"; or pass a bigtopic\.Method": "; see 'bigtopic methods'",
     r"open it with open_corpus\. To store": "give it to the other verbs as it is. In Python, to store",
     r"write one with transform_to": "write one with 'bigtopic infer MODEL DOCUMENTS THETA'",

@@ -54,9 +54,10 @@ class AuthorTopicModel(AuthorUpdates):
         schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
     init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
-        or an array (n_components, n_words)), matched by word; None starts from random topics. Methods that count
-        labels or responsibilities draw the first ones from it, and count documents alone; those that add to a random
-        start (streaming-vb, svb, ...) keep its weight, `components_`; the others rescale it to the corpus, and say so
+        or an array (n_components, n_words)), matched by word, or by column where it has no words, as an array; None
+        starts from random topics. Methods that count labels or responsibilities draw the first ones from it, and count
+        documents alone; those that add to a random start (streaming-vb, svb, ...) keep its weight, `components_`; the
+        others rescale it to the corpus, and say so
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
         `numpy.random.RandomState`
     order : "shuffled", or "stored" to follow the order of the store

@@ -196,7 +196,7 @@ class DualTopicModel(TopicLearning):
     def _fits(self, model: Model) -> bool:
         return set(model.arrays) >= set(DUAL.arrays) and model.components == DUAL.components
 
-    def _begin(self, model: TopicModel, n_tokens: float) -> None:
+    def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
         if self.init is not None:
             given.begin_pairs(model, self.init, n_tokens, self.progress)
 

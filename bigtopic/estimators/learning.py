@@ -120,14 +120,14 @@ class TopicLearning(DocumentQuestions):
     def _begun(self, corpus: Any, seed: int) -> TopicModel:
         """A model that is ready to learn from this corpus."""
         model = self._new_model(corpus, seed)
-        self._begin(model, corpus.n_tokens)
+        self._begin(model, corpus.n_tokens, corpus.n_docs)
         self.n_docs_seen_, self._labels = corpus.n_docs, None
         return model
 
-    def _begin(self, model: TopicModel, n_tokens: float) -> None:
-        """Begin with what is given, if anything, for a corpus or a stream of so many tokens."""
+    def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
+        """Begin with what is given, if anything, for a corpus or a stream of so many tokens and documents."""
         if self.init is not None:
-            given.begin_with(model, self.init, n_tokens, self.progress)
+            given.begin_with(model, self.init, n_tokens, n_docs, self.progress)
 
     def _given(self, model: Model) -> Sequence[str]:
         """The arrays that `init` gives."""
@@ -169,7 +169,7 @@ class TopicLearning(DocumentQuestions):
             self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
             total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
             streams.scale(model, total / corpus.n_docs)
-            self._begin(model, corpus.n_tokens * total / corpus.n_docs)
+            self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
             self._model = model
         else:
             model = self._model

@@ -63,7 +63,9 @@ class DenseTopics:
         return self.topic_words[ids]
 
 
-def topics_of(model: Any, vocabulary: Any = None, doc_topic_prior: Any = None) -> TopicSource:
+def topics_of(
+    model: Any, vocabulary: Any = None, doc_topic_prior: Any = None, *, name: str = "model"
+) -> TopicSource:
     """The topics of a model.
 
     Parameters
@@ -73,6 +75,7 @@ def topics_of(model: Any, vocabulary: Any = None, doc_topic_prior: Any = None) -
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
         fitted vectoriser. None matches columns by position
     doc_topic_prior : a number or (n_components,); None for the model's own, or 1 / n_components for an array
+    name : of the argument, for errors
 
     Raises
     ------
@@ -96,23 +99,26 @@ def topics_of(model: Any, vocabulary: Any = None, doc_topic_prior: Any = None) -
         words = getattr(model, "feature_names_in_", None) if vocabulary is None else vocabulary
         prior = getattr(model, "doc_topic_prior_", None)
     else:
-        weights, words, prior = _as_matrix(model), vocabulary, None
-    return _dense(np.asarray(weights), words, prior if doc_topic_prior is None else doc_topic_prior)
+        weights, words, prior = _as_matrix(model, name), vocabulary, None
+    return _dense(np.asarray(weights), words, prior if doc_topic_prior is None else doc_topic_prior, name)
 
 
-def _as_matrix(model: Any) -> np.ndarray:
+def _as_matrix(model: Any, name: str) -> np.ndarray:
     weights = model if isinstance(model, np.ndarray) else np.array([])
     if weights.ndim != 2 or 0 in weights.shape:
+        found = f"an array of shape {model.shape}" if weights is model else type(model).__name__
         raise SettingError(
-            f"model: {type(model).__name__} has no topics; give a fitted estimator (bigtopic.load_model reads a saved "
+            f"{name}: {found} has no topics; give a fitted estimator (bigtopic.load_model reads a saved "
             "one), a scikit-learn or gensim model, or an array of shape (n_components, n_words)"
         )
     return weights
 
 
-def _dense(weights: np.ndarray, words: Any, prior: Any) -> DenseTopics:
+def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopics:
     if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any(axis=1).all():
-        raise InputError("topic weights must be finite, not negative, and not all zero within a topic")
+        raise InputError(
+            f"{name}: topic weights must be finite, not negative, and not all zero within a topic"
+        )
     n_components, n_words = weights.shape
     known = _vocabulary(words, n_words)
     if known.size != n_words:

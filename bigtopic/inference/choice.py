@@ -37,11 +37,10 @@ def inferring(
             f"inference={inference!r}, options={options!r}: give the name of a kernel and {{name: value}} (or None)"
         )
     own = model.method.load_inference()
-    kernel = inference if isinstance(inference, Kernel) else kernels.load(inference) if inference else own
+    kernel = own if inference is None else _kernel(inference, model)
     why = "" if kernel.name == own.name else _misfit(kernel, model)
     if why:
-        fit = [name for name in kernels.names() if not _misfit(kernels.load(name), model)]
-        raise SettingError(f"inference={kernel.name!r}: {why}; choose one of: {', '.join(fit)}")
+        raise SettingError(f"inference={kernel.name!r}: {why}; choose one of: {', '.join(_fit(model))}")
     known = [name for name in kernel.options if name != "bound"]
     for name in options or {}:
         if name not in known:
@@ -54,6 +53,23 @@ def inferring(
     chosen = {**model.options, **before, **(options or {})}
     check_options(method, chosen)
     return replace(model, method=method, options=chosen)
+
+
+def _kernel(inference: str | Kernel, model: TopicModel) -> Kernel:
+    if isinstance(inference, Kernel):
+        return inference
+    if inference not in kernels.names():
+        fit = _fit(model)
+        raise SettingError(
+            f"inference={inference!r}: there is no such kernel; choose one of: {', '.join(fit)}"
+            f"{did_you_mean(inference, fit)}"
+        )
+    return kernels.load(inference)
+
+
+def _fit(model: TopicModel) -> list[str]:
+    """The kernels that can infer topics of documents under this model."""
+    return [name for name in kernels.names() if not _misfit(kernels.load(name), model)]
 
 
 def _misfit(kernel: Kernel, model: TopicModel) -> str:

@@ -184,13 +184,16 @@ def _check_replicas(method: Method, replicas: int) -> None:
 
 
 def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool) -> None:
-    schemes = [*method.schemes.items(), *method.prior_schemes.items()]
-    begins = {name: s.first_update(whole) for name, s in schemes if isinstance(s, LearnedPrior)}
-    if late := [name for name, first in begins.items() if first > n_steps]:
+    own = {str(method.model.arrays[array].prior): scheme for array, scheme in method.prior_schemes.items()}
+    learned = {name: s for name, s in {**method.schemes, **own}.items() if isinstance(s, LearnedPrior)}
+    late = {name: s for name, s in learned.items() if s.first_update(whole) > n_steps}
+    if late:
+        first = max(scheme.first_update(whole) for scheme in late.values())
+        begins = [f"options={{'{name}.begin': {scheme.begin}}}" for name, scheme in late.items()]
         warn(
-            f"the prior of {' and '.join(late)} is not learned: this run ends with update {n_steps}, and learning "
-            f"begins with update {max(begins.values())}, when topics have begun to differ; choose more passes, a "
-            "smaller batch_size, or a smaller `begin` of the prior's scheme"
+            f"{' and '.join(f'learn_{name}' for name in late)}: nothing is learned, because this run ends with update "
+            f"{n_steps} and learning begins with update {first}, when topics have begun to differ; choose more passes, "
+            f"a smaller batch_size, or smaller values than {' and '.join(begins)}"
         )
 
 

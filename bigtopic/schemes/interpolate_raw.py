@@ -37,6 +37,7 @@ class InterpolateRaw(PlainStep):
     learning_decay: float | None = 0.5
     learning_offset: float = 1.0
     dtype: ClassVar[str] = "float64"
+    averages_documents: ClassVar[bool] = True
     adds_up: ClassVar[bool] = True
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:

@@ -104,6 +104,17 @@ def test_what_is_not_a_setting_is_refused(typed, message, corpus, tmp_path):
     assert message in " ".join(shown.split()) and not (tmp_path / "m.zarr").exists()
 
 
+@pytest.mark.parametrize(
+    ("method", "prior"), [("online-vb", "doc_topic_prior"), ("online-author-vb", "author_topic_prior")]
+)
+@pytest.mark.filterwarnings("default")
+def test_a_prior_at_rest_is_named_as_it_was_typed(method, prior, corpus, tmp_path):
+    typed = ["--method", method, "--topics", 2, "--passes", 1, "--batch-size", 100]
+    shown = run("train", corpus, tmp_path / "m.zarr", *typed, "--learn-doc-topic-prior", "symmetric").stderr
+    assert "Warning: --learn-doc-topic-prior: nothing is learned" in shown
+    assert f"--batch-size, or smaller values than --option {prior}.begin=3.0" in shown
+
+
 def test_a_method_in_full():
     shown = run("methods", "sgs").stdout
     assert shown == f"{methods('sgs')!r}\n" and "topic_words.decay = 0.7" in shown

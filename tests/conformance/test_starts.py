@@ -12,9 +12,11 @@ import pytest
 
 import bigtopic as bt
 from bigtopic import kernels
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.methods import Method, get
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.interpolate_raw import InterpolateRaw
 from bigtopic.types import Hyper, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -41,6 +43,11 @@ def counts_documents(method: Method) -> bool:
 COUNTING = [method for method in TABLE if counts_documents(method)]
 KEEPING = [method for method in TABLE if added(method) and method not in COUNTING]
 RESCALING = [method for method in TABLE if not added(method)]
+AVERAGING = [
+    method
+    for method in RESCALING
+    if any(isinstance(scheme, InterpolateRaw) for scheme in method.schemes.values())
+]
 
 
 def by_name(methods):
@@ -149,8 +156,20 @@ def test_others_rescale_a_start_and_say_so(method, corpus, noise, capsys):
     one, other = (estimator(method, start, progress=None).fit(corpus) for start in (noise, 1000 * noise))
     np.testing.assert_allclose(one.components_, other.components_, rtol=1e-5)
     said = capsys.readouterr().err.splitlines()
-    line = f"init is rescaled to {corpus.n_tokens:,.0f} tokens, as many as the corpus or stream has"
-    assert said == [line] * 2
+    tokens = f"{corpus.n_tokens:,.0f} tokens, as many as the corpus or stream has"
+    if method in AVERAGING:
+        tokens = f"{corpus.n_tokens / corpus.n_docs:,.0f} tokens, as many as a document has"
+    assert said == [f"init is rescaled to {tokens}"] * 2
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+@by_name(AVERAGING)
+def test_a_mean_per_document_begins_as_heavy_as_a_document(method, corpus, noise, as_stream):
+    """The weight is a mean of those of the start and of the minibatches, so it lies between those of documents."""
+    begun = estimator(method, noise, max_iter=1)
+    (begun.partial_fit if as_stream else begun.fit)(corpus)
+    lengths = corpus.to_scipy().sum(axis=1)
+    assert lengths.min() <= weight(begun, ["topic_words"]) <= lengths.max()
 
 
 @by_name(COUNTING)
@@ -175,6 +194,29 @@ def test_column_topics_stay_in_the_order_that_was_given(method, corpus):
     begun = estimator(method, first).fit(corpus)
     distances = np.abs(first.column_topics_[:, :, None] - begun.column_topics_[:, None]).sum(axis=0)
     assert distances.argmin(axis=1).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("init", "error", "message"),
+    [
+        (7, SettingError, r"^init: int has no topics; give a fitted estimator"),
+        (
+            np.ones(N_WORDS),
+            SettingError,
+            r"^init: an array of shape \(60,\) has no topics; give .* \(n_components, ",
+        ),
+        (np.zeros((K, N_WORDS)), InputError, "^init: topic weights must be finite"),
+        (
+            np.ones((K, 12)),
+            VocabularyMismatch,
+            "^init has 12 columns without names, but this corpus has 60 words",
+        ),
+    ],
+    ids=["a number", "a vector", "zeros", "other words"],
+)
+def test_what_is_not_a_start_is_refused_by_its_name(init, error, message, corpus):
+    with pytest.raises(error, match=message):
+        estimator(get("vb"), init).fit(corpus)
 
 
 @by_name([*COUNTING, *KEEPING])

@@ -121,7 +121,9 @@ def test_topics_are_written_by_that_kernel(fitted, corpus, tmp_path):
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"inference": "opa"}, "no kernel 'opa'.*did you mean 'ope'"),
+        ({"inference": "opa"}, "inference='opa': there is no such kernel; .* ope, .*did you mean 'ope'"),
+        ({"inference": "online-ope"}, "inference='online-ope': .*choose one of: cvb0, .*, vb, vb_mean$"),
+        ({"inference": ""}, "inference='': there is no such kernel; choose one of: cvb0, "),
         (
             {"inference": "sgs"},
             "inference='sgs': it infers documents together with others; choose one of: .*ope",

@@ -246,11 +246,18 @@ def test_a_run_that_ends_before_learning_begins_warns(name, corpus):
     """Batches take whole steps, and begin with the fourth; minibatches of `online-vb` with the eighteenth."""
     begins, updates = {"vb": (4, 1), "online-vb": (18, 3)}[name]
     settings = {} if name == "vb" else {"batch_size": 100}
-    with pytest.warns(BigtopicWarning, match=rf"prior of doc_topic_prior is not learned: .*update {begins},"):
+    message = rf"^learn_doc_topic_prior: .*update {begins},.* options=\{{'doc_topic_prior\.begin': 3\.0\}}$"
+    with pytest.warns(BigtopicWarning, match=message):
         short = learner(name, max_iter=3, tol=0, **settings).fit(corpus)
     assert np.ptp(short.doc_topic_prior_) == 0
     enough = learner(name, max_iter=-(-begins // updates), tol=0, **settings).fit(corpus)
     assert np.ptp(enough.doc_topic_prior_) > 0
+
+
+def test_a_prior_of_words_at_rest_is_named_as_its_argument(corpus):
+    with pytest.warns(BigtopicWarning, match=r"^learn_topic_word_prior: .*'topic_word_prior\.begin'"):
+        settings = {"learn_topic_word_prior": "symmetric", "client": False, "n_threads": 1}
+        LDA(3, method="vb", max_iter=2, tol=0, **settings).fit(corpus)
 
 
 @pytest.mark.parametrize("name", ["learn_doc_topic_prior", "learn_topic_word_prior"])

@@ -6,7 +6,8 @@ A start changes where a run ends, not what it has counted. What becomes of it de
   drawn from it, and documents alone are counted;
 * one that adds to a random start keeps it in place of that, at the weight that it has, in the literature lambda, which
   includes the prior;
-* the others replace what they began with, or take steps away from it, and it is rescaled to the tokens of the corpus.
+* the others replace what they began with, or take steps away from it, and it is rescaled to the tokens of the corpus,
+  or of a document where the array is a mean over documents.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ _OF_ONE = 1e-3  # from a sum of probabilities
 _STREAM = 0x6A6F69 << 32  # random numbers of a joint distribution, apart from those of arrays
 
 
-def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None = None) -> None:
+def begin_with(
+    model: TopicModel, init: Any, n_tokens: float, n_docs: float, show: bool | None = None
+) -> None:
     """Start a new model from the topics of another, matched by word; words that the other lacks get only the prior.
 
     Parameters
     ----------
     init : the path of a model, or whatever `evaluation.source.topics_of` takes
-    n_tokens : of the corpus
+    n_tokens, n_docs : of the corpus, or of the assumed stream
     show : whether to say on standard error what became of the weight of `init`; None as True
 
     Raises
@@ -49,21 +52,30 @@ def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None 
         When no word is shared.
     """
     other = _loaded(init)
-    source, array = topics_of(other), model.topic_words
+    source, array = topics_of(other, name="init"), model.topic_words
     if source.n_components != model.n_components:
         raise SettingError(
             f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
         )
-    ids = model.vocabulary.mapping_to(source.vocabulary)
+    own, words = model.vocabulary, source.vocabulary
+    if not (own.named and words.named) and own.size != words.size:
+        without = f"init has {words.size} columns without names, but this corpus has {own.size} words"
+        if words.named:
+            without = f"init has {words.size} words, but this corpus has {own.size} columns without names"
+        raise VocabularyMismatch(
+            f"{without}; without names, columns are matched by position, one for each word"
+        )
+    ids = own.mapping_to(words)
     known = np.flatnonzero(ids >= 0)
     if not len(known):
         raise VocabularyMismatch("init shares no word with this corpus")
     scheme = model.method.schemes[model.topic_words_name]
     weights = _weights(other, source, ids[known]) if _keeps(scheme) else None
     if weights is None:
-        # As many tokens as the corpus has, evenly: schedules then weigh it like a pass over the whole corpus.
-        _set(array, known, source.gather(ids[known]) * (n_tokens / model.n_components))
-        _say_weight(scheme, n_tokens, show)
+        # As many tokens as the statistics will have, evenly: schedules then weigh it like a pass over the whole corpus.
+        held = n_tokens / n_docs if _averages_documents(scheme) else n_tokens
+        _set(array, known, source.gather(ids[known]) * (held / model.n_components))
+        _say_weight(scheme, held, show)
     else:  # the array adds its prior, which is among them
         prior = array.prior if array.prior.shape[0] == 1 else array.prior[known]
         _set(array, known, np.maximum(weights - prior, 0.0))
@@ -143,15 +155,21 @@ def _keeps(scheme: Any) -> bool:
     return getattr(scheme, "forgets_start", None) is False
 
 
+def _averages_documents(scheme: Any) -> bool:
+    """Whether the array is a mean over documents, as heavy as one of them."""
+    return getattr(scheme, "averages_documents", False)
+
+
 def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
     if _keeps(scheme):
         say(f"init has probabilities, which have no weight: it counts as {_as_many(n_tokens)}", show)
     elif not getattr(scheme, "forgets_start", False):
-        say(f"init is rescaled to {_as_many(n_tokens)}", show)
+        of = "a document" if _averages_documents(scheme) else "the corpus or stream"
+        say(f"init is rescaled to {_as_many(n_tokens, of)}", show)
 
 
-def _as_many(n_tokens: float) -> str:
-    return f"{n_tokens:,.0f} tokens, as many as the corpus or stream has"
+def _as_many(n_tokens: float, of: str = "the corpus or stream") -> str:
+    return f"{n_tokens:,.0f} tokens, as many as {of} has"
 
 
 def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:

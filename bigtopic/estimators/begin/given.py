@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation.pair_source import pairs_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
@@ -47,6 +47,8 @@ def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None 
         When the number of topics differs.
     VocabularyMismatch
         When no word is shared.
+    InputError
+        When weights that are kept are larger than float32 can hold.
     """
     other = _loaded(init)
     source, array = topics_of(other), model.topic_words
@@ -65,6 +67,11 @@ def begin_with(model: TopicModel, init: Any, n_tokens: float, show: bool | None 
         _set(array, known, source.gather(ids[known]) * (n_tokens / model.n_components))
         _say_weight(scheme, n_tokens, show)
     else:  # the array adds its prior, which is among them
+        most = np.finfo(np.float32).max  # of what kernels read
+        if weights.max() > most:
+            raise InputError(
+                f"init has a weight of {weights.max():.3g} tokens; weights may be up to {most:.3g}"
+            )
         prior = array.prior if array.prior.shape[0] == 1 else array.prior[known]
         _set(array, known, np.maximum(weights - prior, 0.0))
 

@@ -115,6 +115,10 @@ def _as_matrix(model: Any, name: str) -> np.ndarray:
 
 
 def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopics:
+    if weights.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name}: topic weights must be numbers, not {weights.dtype}; convert them, as with astype(float)"
+        )
     if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any(axis=1).all():
         raise InputError(
             f"{name}: topic weights must be finite, not negative, and not all zero within a topic"

@@ -44,11 +44,11 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
     changes: dict[str, dict[str, Any]] = {place: {} for place in places}
     chosen: dict[str, list[str]] = {}
     for name in sorted(given.keys() - options.keys(), key=lambda name: ("." in str(name), str(name))):
-        place, _, setting = str(name).rpartition(".")
+        place, dot, setting = str(name).rpartition(".")
         chosen[name] = [
             each
             for each, scheme in places.items()
-            if place in ("", each) and setting in schemes.options(scheme)
+            if (place == each or not dot) and setting in schemes.options(scheme)
         ]
         if not chosen[name]:
             raise _unknown(method, name)
@@ -59,7 +59,7 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
         _check_read(method, name, [changed[place] for place in where])
     before = {**options, **{place: schemes.options(scheme) for place, scheme in places.items()}}
     _warn_of_decays(given, chosen, before)
-    own = {name: value for name, value in given.items() if name in options}
+    own = {name: _plain(value) for name, value in given.items() if name in options}
     if changed == places:
         return method, own
     local = {name.replace("learning_", "local_"): given[name] for name in _STEP_SIZE if name in given}
@@ -189,10 +189,15 @@ def _all_places(method: Method) -> Iterator[tuple[str, Scheme, str]]:
 
 def _like(default: Any, name: str, value: Any) -> Any:
     """The value as Python's own; text and truth values are like their defaults. Schemes check their numbers."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _plain(value)
     if isinstance(default, bool | str) and type(value) is not type(default):
         raise SettingError(f"{name}={value!r}: must be like its default, {default!r}")
     return value
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as Python's own, which can be saved."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _check_read(method: Method, name: str, changed: list[Scheme]) -> None:

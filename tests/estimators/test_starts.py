@@ -294,6 +294,13 @@ def test_a_start_from_another_library_keeps_its_weight(corpus, synthetic):
         assert model.components_.sum(dtype=float) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("method", ["streaming-vb", "svb-progressive"])
+def test_weights_that_no_topic_can_have_are_refused(method, corpus):
+    """Kept, they would be infinite; where they are rescaled, any finite weights are a start."""
+    with pytest.raises(InputError, match=r"a weight of 1e\+300 tokens; weights may be up to 3\.4e\+38"):
+        LDA(3, method=method, init=np.full((3, 80), 1e300), **QUIET).fit(corpus)
+
+
 def test_a_start_is_matched_by_word(corpus, synthetic):
     first = LDA(3, max_iter=2, **QUIET).fit(corpus)
     order = np.random.default_rng(0).permutation(80)

@@ -52,6 +52,9 @@ def test_what_has_no_topics_is_refused():
         topics_of(-WEIGHTS)
     with pytest.raises(InputError, match="all zero"):
         topics_of(WEIGHTS * [[0], [1]])
+    for kind in (object, str, complex):
+        with pytest.raises(InputError, match="must be numbers, not"):
+            topics_of(WEIGHTS.astype(kind))
     with pytest.raises(VocabularyMismatch, match="3 words"):
         topics_of(WEIGHTS, ["a", "b", "c"])
     with pytest.raises(SettingError, match="doc_topic_prior"):

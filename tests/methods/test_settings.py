@@ -242,6 +242,7 @@ def test_an_option_of_a_kernel_goes_before_a_setting_of_a_scheme_of_its_name():
         ("sgs", {"decya": 0.9}, "method 'sgs' has no option 'decya'; .*max_sweeps.*; did you mean 'decay'"),
         ("sgs", {"joint.decay": 0.9}, "has no option 'joint.decay'"),
         ("sgs", {3: 0.9}, "has no option 3"),
+        ("sgs", {".decay": 0.9}, "has no option '.decay'"),
         ("dual-mf", {"learning_offset": 2}, "'dual-mf' does not read it while learning_decay is None"),
         ("cgs", {"doc_topic_prior.hold": 2}, "learns no such prior; give learn_doc_topic_prior, too"),
         ("v-oem", {"bound": True}, "has no option 'bound'"),
@@ -276,6 +277,14 @@ def test_settings_are_saved_and_resumed(tmp_path):
     )
     with pytest.raises(ModelError, match="decay"):
         LDA(2, **{**settings, "options": {"decay": 0.8}}).fit(X, checkpoint=tmp_path / "run", resume=True)
+
+
+def test_an_option_of_numpy_is_saved_with_what_documents_remember(tmp_path):
+    settings = {"method": "cgs", "max_iter": 2, "client": False, "n_threads": 1}
+    one, other = (LDA(2, options={"replicas": n}, **settings).fit(X) for n in (3, np.int64(3)))
+    np.testing.assert_array_equal(one.components_, other.components_)
+    other.save(tmp_path / "model")
+    assert load_model(tmp_path / "model")._model.options["replicas"] == 3
 
 
 def test_settings_of_a_learned_prior_are_saved(tmp_path):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation.pair_source import pairs_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
@@ -50,6 +50,8 @@ def begin_with(
         When the number of topics differs.
     VocabularyMismatch
         When no word is shared.
+    InputError
+        When weights that are kept are larger than float32 can hold.
     """
     other = _loaded(init)
     source, array = topics_of(other, name="init"), model.topic_words
@@ -77,6 +79,11 @@ def begin_with(
         _set(array, known, source.gather(ids[known]) * (held / model.n_components))
         _say_weight(scheme, held, show)
     else:  # the array adds its prior, which is among them
+        most = np.finfo(np.float32).max  # of what kernels read
+        if weights.max() > most:
+            raise InputError(
+                f"init has a weight of {weights.max():.3g} tokens; weights may be up to {most:.3g}"
+            )
         prior = array.prior if array.prior.shape[0] == 1 else array.prior[known]
         _set(array, known, np.maximum(weights - prior, 0.0))
 

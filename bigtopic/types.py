@@ -193,6 +193,7 @@ class Kernel:
         labels, so that their prior can be learned from them
     options : {name: default}
     meanings : {name of an option: what it sets; "in the literature T" gives it the paper's symbol}
+    of_statistics : options that change statistics and figures alone: inference of documents does not read them
     cost : function of the options: about how often a call passes over the topics of an entry (a distinct word of a
         document)
     burn_in : function of the options: how many of the first inner iterations of a round have no statistics yet; the
@@ -239,6 +240,7 @@ class Kernel:
     derives: Callable[[Docs], Mapping[str, np.ndarray]] | None = None
     loop: SliceLoop | None = None
     meanings: Mapping[str, str] = field(default_factory=dict)
+    of_statistics: Collection[str] = ("bound",)
 
     @property
     def own_loop(self) -> SliceLoop | None:

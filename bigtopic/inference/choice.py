@@ -41,7 +41,7 @@ def inferring(
     why = "" if kernel.name == own.name else _misfit(kernel, model)
     if why:
         raise SettingError(f"inference={kernel.name!r}: {why}; choose one of: {', '.join(_fit(model))}")
-    known = [name for name in kernel.options if name != "bound"]
+    known = [name for name in kernel.options if name not in kernel.of_statistics]
     for name in options or {}:
         if name not in known:
             raise SettingError(

@@ -129,11 +129,12 @@ def settings_of(method: Method) -> list[dict[str, Any]]:
 
 def read_by(method: Method, option: str) -> str:
     """What reads an option of the kernels: "learning", "inference", or both; "" if neither."""
-    kernels = {"learning": method.load_kernel(), "inference": method.load_inference()}
-    readers = [use for use, kernel in kernels.items() if option in kernel.options]
-    if option == "bound":  # inference never computes it
-        readers = [use for use in readers if use == "learning"]
-    return " and ".join(readers)
+    inference = method.load_inference()
+    reads = {
+        "learning": option in method.load_kernel().options,
+        "inference": option in inference.options and option not in inference.of_statistics,
+    }
+    return " and ".join(use for use, does in reads.items() if does)
 
 
 def _options(method: Method) -> dict[str, Any]:

@@ -69,7 +69,8 @@ def test_compiled_functions_leave_nothing_to_their_callers():
     assert not [name for name, function in functions.items() if not own <= function.targetoptions.keys()]
 
 
-@pytest.mark.parametrize("steps", [SOME, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.slow  # everything is compiled again
+@pytest.mark.parametrize("steps", [SOME, ALL], ids=["some", "all"])
 def test_bits_do_not_depend_on_the_cache(tmp_path, steps):
     compiled = bits(tmp_path / "one", steps)
     assert len(compiled) == len(steps)

@@ -67,6 +67,14 @@ def refused(model):
     return told
 
 
+@pytest.mark.parametrize("kernel", ["ope", "frank_wolfe"])
+def test_options_of_statistics_alone_are_refused(kernel, fitted, corpus):
+    with pytest.raises(
+        SettingError, match=r"option 'statistic': .*, has none of that name; its options are: n_iter"
+    ):
+        fitted["ml-ope"].transform(corpus, inference=kernel, options={"statistic": "theta"})
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_kernel_of_the_method_is_the_default(name, fitted, corpus):
     model = fitted[name]

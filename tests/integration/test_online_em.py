@@ -137,7 +137,9 @@ def test_with_one_kept_sweep_boosting_is_the_plain_method(corpus, offset, eta, l
     for method in (BOOSTED, PLAIN):
         once = replace(method, options={**method.options, "burn_in": 19, "samples": 1})
         once, _ = with_settings(once, {"learning_offset": offset})
-        once = learning(once, doc_topic_prior="asymmetric" if learns else None)
+        if learns:
+            once = learning(once, doc_topic_prior="asymmetric")
+            once, _ = with_settings(once, {"doc_topic_prior.begin": 0.0})
         models.append(begun(replace(once, priors={**once.priors, "topic_word_prior": eta}), corpus))
         train(models[-1], corpus, Limits(1), n_threads=1, batch_size=50)
     for name, array in models[0].params.arrays.items():

@@ -284,7 +284,7 @@ def test_minibatches_that_may_miss_twelve_updates(n_threads):
     ("n_components", "batch_size", "n_docs", "n_threads"),
     [
         (20, 300, 60_000, 2),
-        (200, 20, 20_000, 1),
+        pytest.param(200, 20, 20_000, 1, marks=pytest.mark.slow),
         pytest.param(20, 300, 60_000, 1, marks=pytest.mark.slow),
         pytest.param(200, 20, 20_000, 2, marks=pytest.mark.slow),
     ],
@@ -347,7 +347,7 @@ def test_minibatches_that_lie_in_two_parts():
     check(method="cgs", n_components=200, n_threads=2, corpus=corpus, **settings)
 
 
-@pytest.mark.parametrize("method", ["sgs", "svb-progressive"])
+@pytest.mark.parametrize("method", ["sgs", pytest.param("svb-progressive", marks=pytest.mark.slow)])
 def test_whole_minibatches_that_lie_in_two_parts(method):
     corpus = {"n_words": 60_000, "n_docs": 24_000, "length": 60}
     settings = {"batch_size": 7000, "n_parts": 5}

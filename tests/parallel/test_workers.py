@@ -69,6 +69,7 @@ def test_a_worker_that_does_not_answer_is_left_out(stopped, monkeypatch):
     assert process.pid in workers.ask(client, os.getpid, known=answers).values()
 
 
+@pytest.mark.slow
 def test_a_run_does_not_wait_for_it_again_and_again(stopped, monkeypatch):
     client, _ = stopped
     monkeypatch.setattr(environment, "SECONDS", 0.0)
@@ -249,7 +250,7 @@ def impatient(stopped, monkeypatch):
     return client, process, silent
 
 
-@pytest.mark.parametrize("among_workers", [False, True])
+@pytest.mark.parametrize("among_workers", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, impatient):
     client, process, silent = impatient
     future = client.submit(abs, -5, workers=[silent], pure=False)
@@ -264,6 +265,7 @@ def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, impatien
     going_on.join()
 
 
+@pytest.mark.slow
 def test_a_result_that_a_silent_worker_keeps_says_so(impatient):
     client, process, silent = impatient
     os.kill(process.pid, signal.SIGCONT)
@@ -291,6 +293,7 @@ def test_data_do_not_wait_for_a_silent_worker(impatient, monkeypatch):
     assert [results.result_of(client, future)["number"] for future in futures] == [*range(6)]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_data_that_a_silent_worker_takes_after_all(impatient):
     client, process, silent = impatient
     with pytest.warns(BigtopicWarning, match="has not heard"):
@@ -302,6 +305,7 @@ def test_nothing_is_left_of_data_that_a_silent_worker_takes_after_all(impatient)
     _wait_for_none(lambda: client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
 
 
+@pytest.mark.slow
 def test_data_are_sent_to_a_worker_that_joins_when_all_others_are_silent(impatient):
     client, _, silent = impatient
     (other,) = set(client.run(os.getpid, workers=list(client.nthreads().keys() - {silent})).values())
@@ -315,6 +319,7 @@ def test_data_are_sent_to_a_worker_that_joins_when_all_others_are_silent(impatie
         assert results.result_of(client, future) == 5
 
 
+@pytest.mark.slow
 def test_only_the_worker_that_data_are_for_holds_them_up(impatient, monkeypatch):
     client, _, silent = impatient
     (well,) = client.nthreads().keys() - {silent}
@@ -376,6 +381,7 @@ def _fail(data):
     raise ValueError("no number")
 
 
+@pytest.mark.slow
 def test_data_on_their_way_to_silent_workers_alone_say_so(impatient):
     client, process, silent = impatient
     (other,) = set(client.run(os.getpid, workers=list(client.nthreads().keys() - {silent})).values())

@@ -228,6 +228,7 @@ KERNEL = Kernel(
         "statistic": 'what a word counts for the topics: "phi", by its own probabilities of the topics, or '
         '"theta", by the shares of topics in its document',
     },
+    of_statistics=("statistic",),
     cost=_cost,
     scratch=rows_scratch,
     paper="Than and Ho 2012",

@@ -37,6 +37,7 @@ _OF_KERNEL = {
     "changes": (tuple, "a tuple of names of arrays"),
     "options": (Mapping, "{name: default}"),
     "meanings": (Mapping, "{name of an option: what it sets}"),
+    "of_statistics": (tuple, "a tuple of names of options"),
     "cost": (Callable, "a function of the options"),
     "burn_in": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("replicas_of_larg
 
 RUNS: dict[str, dict[str, Any]] = {
     "whole": {"method": "online-vb", "batch_size": 100},
-    "graphs": {"method": "vb"},
+    "graphs": {"method": "vb", "tol": 0.0},
     "replicas": {"method": "online-vb", "batch_size": 2, "replicas": 2, "replica_updates": 4},
 }
 

@@ -136,16 +136,18 @@ def test_documents_that_a_worker_prepares_ahead_are_those_of_a_share():
     assert n_docs == 16 * run.plan.batch_size
     read, arrays = BlockReader(run.parts, ahead=0).block, model.params.arrays
     share_documents(run, share, read).prepare_all(arrays)  # the thread has its table of ids from now on
-    settle()  # no memory that rests serves what is measured
-    tracemalloc.start()
-    try:
-        documents = share_documents(run, share, read)
-        documents.prepare_all(arrays)
-        measured, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    measured = []
+    for _ in range(3):  # the least: other threads may allocate, too
+        settle()  # no memory that rests serves what is measured
+        tracemalloc.start()
+        try:
+            documents = share_documents(run, share, read)
+            documents.prepare_all(arrays)
+            measured.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
     estimated = footprint._sizes.of_share(n_docs).gathered[0]
-    assert 0.95 < estimated / measured < 1.2
+    assert 0.95 < estimated / min(measured) < 1.2
 
 
 # ---------------------------------------------------------------- the bound

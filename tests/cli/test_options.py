@@ -46,7 +46,13 @@ def test_every_kernel_of_a_method_and_every_scheme_is_among_them():
     assert {"most_authors", "replicas", "learning_scale", "hold", "end", "own_steps", "step_size"} <= seen
 
 
-@pytest.mark.parametrize(("name", "option"), each_once())
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        pytest.param(*row, marks=[pytest.mark.slow] if number % 4 else [])
+        for number, row in enumerate(each_once())
+    ],
+)
 def test_every_setting_is_set_from_the_shell(name, option, corpus, tmp_path):
     method = method_for(name, option)
     (row,) = [row for row in settings_of(get(name)) if row["option"] == option]

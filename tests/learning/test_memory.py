@@ -286,11 +286,12 @@ def test_minibatches_that_may_miss_twelve_updates(n_threads):
     ("n_components", "batch_size", "n_docs", "n_threads"),
     [
         (20, 300, 60_000, 2),
-        pytest.param(200, 20, 20_000, 1, marks=pytest.mark.slow),
-        pytest.param(20, 300, 60_000, 1, marks=pytest.mark.slow),
-        pytest.param(200, 20, 20_000, 2, marks=pytest.mark.slow),
+        (200, 20, 20_000, 1),
+        (20, 300, 60_000, 1),
+        (200, 20, 20_000, 2),
     ],
 )
+@pytest.mark.slow
 def test_few_documents_that_may_miss_many_updates(n_components, batch_size, n_docs, n_threads):
     """The estimate is not below the peak, which differs from run to run by some huge pages: the middle of a few. Of a
     run of less than 20 MB these would be most."""

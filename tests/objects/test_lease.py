@@ -140,7 +140,7 @@ class Overtaken(RemoteHold):
 
 
 @pytest.mark.parametrize("existing", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("unseen", [False, True])
+@pytest.mark.parametrize("unseen", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_who_was_overtaken_cannot_commit(bucket, monkeypatch, existing, unseen):
     """Not even when it did not see that its lock is another's: the manifest is replaced on a condition, too."""
     from bigtopic.corpus.stored import transaction

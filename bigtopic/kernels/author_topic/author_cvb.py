@@ -40,7 +40,15 @@ from bigtopic.kernels.author_topic.support.shares import (
     shares_of,
     sums_of,
 )
-from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, counted, csr, frozen, whole_number
+from bigtopic.kernels.support.entry import (
+    INLINE,
+    INNER,
+    UNCOUNTED,
+    begins_at_random,
+    csr,
+    frozen,
+    whole_number,
+)
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
@@ -213,7 +221,7 @@ def run(
         author_indptr,
         authors,
         int(seed),
-        state is None and not (hyper.begun and counted(view, hyper, "topic_words")),
+        begins_at_random(state, view, hyper),
         earlier,
         remembered,
         word_counts,

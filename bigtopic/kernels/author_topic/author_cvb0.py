@@ -39,7 +39,7 @@ from bigtopic.kernels.author_topic.support.shares import (
     remembered_shares,
 )
 from bigtopic.kernels.support.collapsed import ask, keep, remembered
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, counted, csr, frozen, whole_number
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, begins_at_random, csr, frozen, whole_number
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
 from bigtopic.kernels.support.vector import LANES, double, larger, load, product, single, spread, store, total
@@ -214,7 +214,7 @@ def run(
         author_indptr,
         authors,
         int(seed),
-        state is None and not (hyper.begun and counted(view, hyper, "topic_words")),
+        begins_at_random(state, view, hyper),
         earlier,
         kept,
         word_weights,

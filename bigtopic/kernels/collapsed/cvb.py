@@ -28,7 +28,7 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import UNCOUNTED, counted, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import UNCOUNTED, begins_at_random, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.vector import LANES, larger, load, spread, store
@@ -167,7 +167,7 @@ def run(
     if state is None:
         shares[:] = 0
     change, change_of_variances = (buffers.zeros(topic_words.shape, dtype) for _ in range(2))
-    if state is None and not (hyper.begun and counted(view, hyper, "topic_words")):
+    if begins_at_random(state, view, hyper):
         begin(*inputs, int(seed), n, np.float32(1), shares, totals, change)  # what is certain has no variance
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     moved = _sweep(

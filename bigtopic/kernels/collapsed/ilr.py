@@ -40,7 +40,15 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, counted, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import (
+    INLINE,
+    UNCOUNTED,
+    begins_at_random,
+    csr,
+    frozen,
+    padded_prior,
+    put_shares,
+)
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -209,7 +217,7 @@ def _run(
     totals = view.totals["topic_words"].astype(np.float64)
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), topic_words.dtype)
     earlier = None if state is None else state["shares"]
-    at_random = earlier is None and not (hyper.begun and counted(view, hyper, "topic_words"))
+    at_random = begins_at_random(state, view, hyper)
     moved = sweep(
         docs, topic_words, hyper, seed, earlier, shares, totals, change, doc_topics, at_random, scale, half
     )

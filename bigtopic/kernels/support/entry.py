@@ -17,6 +17,7 @@ __all__ = [
     "INNER",
     "OUTER",
     "UNCOUNTED",
+    "begins_at_random",
     "counted",
     "csr",
     "doc_update_cost",
@@ -77,6 +78,11 @@ def counted(view: View, hyper: Hyper, name: str, axis: str = "word", n_component
     """Whether an array, with rows of this axis, has more than its prior."""
     prior = (n_components or hyper.n_components) * hyper.axis_sizes[axis] * hyper.priors[name]
     return not np.isclose(view.totals[name].sum(), prior, rtol=1e-10, atol=0)
+
+
+def begins_at_random(state: Mapping[str, np.ndarray] | None, view: View, hyper: Hyper) -> bool:
+    """Whether documents are new, and nothing is given that their first responsibilities could follow from."""
+    return state is None and not (hyper.begun and counted(view, hyper, "topic_words"))
 
 
 def sums_of_entries(docs: Docs, of_words: np.ndarray) -> np.ndarray:

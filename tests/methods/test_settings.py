@@ -134,6 +134,22 @@ def test_an_option_of_a_kernel_that_is_no_such_value_is_refused(option, name, co
             estimator(name, options={option: wrong}).fit(corpus)
 
 
+WHOLE = [
+    (option, name)
+    for (_, option), name in BY_KERNEL.items()
+    if type(get(name).kernel_options({})[option]) is int
+]
+
+
+@pytest.mark.parametrize(("option", "name"), WHOLE)
+def test_a_whole_number_that_no_loop_counts_to_is_refused(option, name, corpus):
+    refused = rf"{option}=9223372036854775808: .*at most 2,147,483,647|this model needs about .* GB"
+    with pytest.raises(
+        SettingError, match=refused
+    ):  # lengths of what is remembered are refused for their memory
+        estimator(name, options={option: 2**63}).fit(corpus)
+
+
 def watched(scheme):
     """The scheme, and the settings that its steps read."""
     kind, seen = type(scheme), set()

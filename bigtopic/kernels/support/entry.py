@@ -51,6 +51,9 @@ UNCOUNTED: Any = OUTER | {"_nrt": False}
 INLINE: Any = INNER | {"forceinline": True, "_nrt": False}
 
 
+LARGEST = (1 << 31) - 1  # that an option may be, which loops count to
+
+
 def doc_update_cost(options: Mapping[str, Any]) -> float:
     """The cost of a kernel that passes over each entry up to `max_doc_update_iter` times."""
     return float(whole_number(options, "max_doc_update_iter", 1))
@@ -99,7 +102,7 @@ def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float
 
 
 def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
-    """The value of an option that must be a whole number of at least `least`.
+    """The value of an option that must be a whole number from `least` to `LARGEST`.
 
     Raises
     ------
@@ -107,8 +110,10 @@ def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
         When it is not.
     """
     value = options[name]
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise SettingError(f"{name}={value!r}: must be a whole number of at least {least}")
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= LARGEST:
+        raise SettingError(
+            f"{name}={value!r}: must be a whole number of at least {least} and at most {LARGEST:,}"
+        )
     return int(value)
 
 

@@ -41,8 +41,8 @@ from bigtopic.ingestion.text import (
     left_out,
     recorded,
     settings_for,
-    with_folded_words,
     with_language,
+    with_split_words,
 )
 from bigtopic.parallel.cluster import default_threads, resolve_client
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
@@ -108,9 +108,9 @@ def ingest(
     weights : accept fractional counts
     keep_text : store the text of the documents beside their counts, compressed, so that `corpus["id"].text` and
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
-    stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None; lower-cased if the
-        text is. "auto" for text without a `vocabulary` takes the language of its first documents, if there is a list
-        for it; other sources stay as they are
+    stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None; lower-cased and
+        split as the text is, those of a language compared without case. "auto" for text without a `vocabulary` takes
+        the language of its first documents, if there is a list for it; other sources stay as they are
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus; new words get new ids at the end
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
@@ -174,7 +174,7 @@ def ingest(
         )
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
     if known is None:
-        reader, tokeniser = with_folded_words(reader, tokeniser)
+        reader, tokeniser = with_split_words(reader, tokeniser)
     limits = limits if is_open_text(reader) and known is None else limits.settled(0)
     with (
         Transaction(root, _scratch(root, workers, scratch)) as transaction,

@@ -9,8 +9,10 @@ from typing import Any
 
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.stored.manifest import Manifest
-from bigtopic.corpus.text.stopwords import language_of, words_of
+from bigtopic.corpus.text.stopwords import is_list_of_language, language_of, spellings
 from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.corpus.text.tokenizer import Tokenizer
+from bigtopic.counted import counted
 from bigtopic.elsewhere import of_argument
 from bigtopic.errors import SettingError, warn
 
@@ -20,8 +22,8 @@ __all__ = [
     "left_out",
     "recorded",
     "settings_for",
-    "with_folded_words",
     "with_language",
+    "with_split_words",
 ]
 
 _NAMES = {field.name for field in fields(TextSettings)}
@@ -52,7 +54,8 @@ def settings_for(text: Mapping[str, Any], min_doc_length: int, known: Manifest |
         return given
     functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
     settings = TextSettings.from_dict(known.text, **functions)
-    same = (given, given.folded())
+    words = as_in_texts(replace(settings, stop_words=given.stop_words))
+    same = (given, replace(given, stop_words=words))
     changed = [name for name in text if getattr(settings, name) not in [getattr(one, name) for one in same]]
     if min_doc_length not in (0, settings.min_doc_length):
         changed.append("min_doc_length")
@@ -73,11 +76,38 @@ def is_open_text(reader: Any) -> bool:
     return is_text(reader) and reader.vocabulary is None
 
 
-def with_folded_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSettings]:
-    """The reader and its settings with the stop words as they are in its texts; tokens are not lower-cased."""
-    if not is_text(reader) or settings.folded() == settings:
+def with_split_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSettings]:
+    """The reader and its settings with the stop words as they are in its texts, see `as_in_texts`; tokens stay."""
+    if not is_text(reader):
         return reader, settings
-    return reader.with_text(settings.folded()), settings.folded()
+    words = as_in_texts(settings)
+    if words == settings.stop_words:
+        return reader, settings
+    settings = replace(settings, stop_words=words)
+    return reader.with_text(settings), settings
+
+
+def as_in_texts(settings: TextSettings) -> Any:
+    """The stop words as the texts will be split: "Don't" gives "don"; those of a language are split already.
+
+    Warns of several words, which no token is.
+    """
+    words = settings.stop_words
+    if words is None or is_list_of_language(words):
+        return words
+    pieces = {word: [*filter(None, Tokenizer(settings).split(word))] for word in words}
+    several = [word for word in words if _is_phrase(word) and not any(map(_is_phrase, pieces[word]))]
+    if several:
+        warn(
+            f"stop_words: {several[0]!r} is several words, and a stop word is one, so "
+            f"{counted(len(several), 'such entry is', 'such entries are')} not used; list the words that go, or drop "
+            "terms of several words with corpus.filter_vocabulary(drop=[...])"
+        )
+    return tuple(sorted({piece for word in words if word not in several for piece in pieces[word]}))
+
+
+def _is_phrase(word: str) -> bool:
+    return len(word.split()) > 1
 
 
 def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[Any, TextSettings]:
@@ -115,7 +145,7 @@ def left_out(text: Mapping[str, Any] | None) -> frozenset[str]:
     common, listed = frozenset(text.get("common_words", ())), text.get("stop_words") or ()
     if text.get("token_filter") is not None:  # which may make a stop word of another word
         return common
-    return common.union(words_of(listed) if isinstance(listed, str) else listed)
+    return common | spellings(listed)
 
 
 def _is_html(text: str) -> bool:

@@ -29,8 +29,9 @@ TEXTS = [
 def plain_tokens(text, settings):
     """What the stages say, one token at a time."""
     tokens = re.findall(settings.token_pattern, text.lower() if settings.lowercase else text)
-    stop = ENGLISH if settings.stop_words == "english" else set(settings.stop_words or ())
-    tokens = [token for token in tokens if token not in stop]
+    any_case = settings.stop_words == "english"
+    stop = ENGLISH if any_case else set(settings.stop_words or ())
+    tokens = [token for token in tokens if (token.lower() if any_case else token) not in stop]
     if settings.token_filter is not None:
         tokens = [new for token in tokens if (new := settings.token_filter(token))]
     shortest, longest = settings.ngram_range
@@ -55,6 +56,7 @@ SETTINGS = [
     TextSettings(),
     TextSettings(lowercase=False),
     TextSettings(stop_words="english"),
+    TextSettings(stop_words="english", lowercase=False),
     TextSettings(stop_words=["mat", "cat"], ngram_range=(1, 3)),
     TextSettings(ngram_range=(2, 2)),
     TextSettings(token_filter=stem, stop_words="english", ngram_range=(1, 2)),

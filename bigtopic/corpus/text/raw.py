@@ -32,6 +32,7 @@ class RawBlock:
     n_zeros : explicit zeros that were dropped
     n_unknown : tokens that were dropped because a given vocabulary lacks their word
     texts : the documents' text, if it is to be kept and the source has one
+    stopped : {stop word: tokens of it that were dropped}
     """
 
     indptr: np.ndarray
@@ -47,6 +48,7 @@ class RawBlock:
     n_zeros: int = 0
     n_unknown: float = 0.0
     texts: Sequence[str] | None = None
+    stopped: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_docs(self) -> int:

@@ -12,7 +12,17 @@ from typing import Any
 from bigtopic import discovery
 from bigtopic.errors import SettingError
 
-__all__ = ["ENGLISH", "language_of", "languages", "list_name", "resolve_stop_words", "stop_words", "words_of"]
+__all__ = [
+    "ENGLISH",
+    "is_list_of_language",
+    "language_of",
+    "languages",
+    "list_name",
+    "resolve_stop_words",
+    "spellings",
+    "stop_words",
+    "words_of",
+]
 
 _PACKAGE = "bigtopic.corpus.text.languages"
 _LIMIT = 1 << 24  # bytes of a file
@@ -85,6 +95,19 @@ def list_name(stop_words: Any) -> str:
         return stop_words
     words = frozenset(stop_words)
     return next((name for name in languages() if words_of(name) == words), f"{len(words):,}")
+
+
+def is_list_of_language(stop_words: Any) -> bool:
+    """Whether these are the words of a language, which are compared without case; words that were listed are not."""
+    return bool(stop_words) and list_name(stop_words) in languages()
+
+
+def spellings(stop_words: Any) -> frozenset[str]:
+    """The words of a setting as they may be written: those of a language in lower case, capitals, or with a capital."""
+    words = words_of(stop_words) if isinstance(stop_words, str) else frozenset(stop_words or ())
+    if not is_list_of_language(stop_words):
+        return words
+    return words.union(*([word.capitalize(), word.upper()] for word in words))
 
 
 def resolve_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...] | str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from bigtopic.corpus.text.stopwords import resolve_stop_words
@@ -26,8 +26,8 @@ class TextSettings:
     token_pattern : regular expression of a token; as in scikit-learn two or more word characters.
         With one group, the group is the token.
     lowercase : lower-case the text first (not applied to the input of a custom `tokenizer`)
-    stop_words : None, a language (see `bigtopic.stop_words`), a list of words, or a file with a word per line. `ingest`
-        chooses the language itself by default
+    stop_words : None, a language (see `bigtopic.stop_words`), whose words are compared without case, a list of words,
+        or a file with a word per line. `ingest` chooses the language itself by default
     ngram_range : (shortest, longest) run of tokens that counts as a term; joined with a space
     collocations : None, or a threshold in [-1, 1] for the normalised pointwise mutual information above which
         two adjacent tokens that are seen at least five times become one, joined with "_" [1]_; 0.5 is a usual
@@ -70,12 +70,6 @@ class TextSettings:
         for name in _CALLABLES:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise SettingError(f"{name} must be a function or None, found {getattr(self, name)!r}")
-
-    def folded(self) -> TextSettings:
-        """These settings for texts: the stop words that were listed are lower-cased if the texts will be."""
-        if not self.lowercase or self.tokenizer is not None or not isinstance(self.stop_words, tuple):
-            return self
-        return replace(self, stop_words=[word.lower() for word in self.stop_words])
 
     def to_dict(self) -> dict[str, Any]:
         """The settings for a manifest, as JSON. A function is recorded by name only, never as code."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.text.collocations import CollocationCounts, count_pairs
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.corpus.text.stopwords import ENGLISH
+from bigtopic.corpus.text.stopwords import is_list_of_language, words_of
 from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
-from bigtopic.corpus.text.tokens import TokenArrays, count, drop_words, encode, join_pairs, map_words, ngrams
+from bigtopic.corpus.text.tokens import TokenArrays, count, encode, join_pairs, map_words, ngrams, without
 from bigtopic.corpus.text.utf8 import Utf8Lines, word_runs
 
 __all__ = ["CollocationCounts", "TextSettings", "Tokenizer"]
@@ -67,10 +68,11 @@ class Tokenizer:
     ) -> None:
         self.settings = settings or TextSettings()
         self.collocations = frozenset(collocations)
-        self._split = self._splitter()
+        self.split = self._splitter()
         words = self.settings.stop_words
         # A pattern, a function or a list may also give empty tokens.
-        self._unwanted = {"", *(ENGLISH if words == "english" else words or ())}
+        self._unwanted = frozenset(["", *(words_of(words) if isinstance(words, str) else words or ())])
+        self._any_case = is_list_of_language(words)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **functions: Any) -> Tokenizer:
@@ -94,39 +96,47 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """The terms of one text, in order; n-grams after the tokens they are made of."""
-        parts = self._terms(encode([self._split(text)]))
+        parts = self._terms(self._clean(encode([self.split(text)]))[0])
         return [part.words[i] for part in parts for i in part.ids]
 
     def counts(self, texts: Iterable[str]) -> RawBlock:
         """Bags of words of some texts."""
-        return _count(self._terms(self._encoded(texts)))
+        return self._counted(self._encoded(texts))
 
     def token_counts(self, token_lists: Iterable[Iterable[str]]) -> RawBlock:
         """Bags of words of documents that are split already; stop words and what follows still apply."""
-        return _count(self._terms(encode(token_lists)))
+        return self._counted(encode(token_lists))
 
     def collocation_counts(self, texts: Iterable[str]) -> CollocationCounts:
         """Count tokens and adjacent pairs, for a first pass that finds collocations."""
-        return count_pairs(self._clean(self._encoded(texts)))
+        return count_pairs(self._clean(self._encoded(texts))[0])
 
     def token_collocation_counts(self, token_lists: Iterable[Iterable[str]]) -> CollocationCounts:
         """The same for documents that are split already."""
-        return count_pairs(self._clean(encode(token_lists)))
+        return count_pairs(self._clean(encode(token_lists))[0])
 
     def _encoded(self, texts: Iterable[str]) -> TokenArrays:
         texts = texts if isinstance(texts, Sequence) else list(texts)
-        if isinstance(self._split, _WordRuns) and _n_characters(texts) >= _COMPILED:
+        if isinstance(self.split, _WordRuns) and _n_characters(texts) >= _COMPILED:
             return word_runs(texts, self.settings.lowercase)
-        return encode(map(self._split, texts))
+        return encode(map(self.split, texts))
 
-    def _clean(self, tokens: TokenArrays) -> TokenArrays:
-        tokens = drop_words(tokens, self._unwanted)
+    def _counted(self, tokens: TokenArrays) -> RawBlock:
+        tokens, stopped = self._clean(tokens)
+        return replace(_count(self._terms(tokens)), stopped=stopped)
+
+    def _clean(self, tokens: TokenArrays) -> tuple[TokenArrays, dict[str, int]]:
+        """The tokens as they go on, and how often each stop word occurs."""
+        unwanted = self._unwanted
+        if self._any_case:
+            unwanted = unwanted.union(word for word in tokens.words if word.lower() in unwanted)
+        tokens, stopped = without(tokens, unwanted)
+        stopped.pop("", None)
         if self.settings.token_filter is not None:
             tokens = map_words(tokens, self.settings.token_filter)
-        return tokens
+        return tokens, stopped
 
     def _terms(self, tokens: TokenArrays) -> list[TokenArrays]:
-        tokens = self._clean(tokens)
         if self.collocations:
             tokens = join_pairs(tokens, self.collocations)
         return ngrams(tokens, *self.settings.ngram_range)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["NotAWord", "TokenArrays", "count", "drop_words", "encode", "join_pairs", "map_words", "ngrams"]
+__all__ = ["NotAWord", "TokenArrays", "count", "encode", "join_pairs", "map_words", "ngrams", "without"]
 
 _COMPILED = 20_000  # tokens from which on compiled code is worth loading
 
@@ -85,11 +85,14 @@ def _with_words(tokens: TokenArrays, kept: np.ndarray) -> TokenArrays:
     return _with_ids(tokens, new_ids[tokens.ids], list(compress(tokens.words, kept)))
 
 
-def drop_words(tokens: TokenArrays, unwanted: Set[str]) -> TokenArrays:
-    """Equivalent to `[t for t in document if t not in unwanted]`."""
+def without(tokens: TokenArrays, unwanted: Set[str]) -> tuple[TokenArrays, dict[str, int]]:
+    """Equivalent to `[t for t in document if t not in unwanted]`; and how often each word occurs that is dropped."""
     if unwanted.isdisjoint(tokens.words):
-        return tokens
-    return _with_words(tokens, np.array([word not in unwanted for word in tokens.words]))
+        return tokens, {}
+    kept = np.array([word not in unwanted for word in tokens.words])
+    counts = np.bincount(tokens.ids, minlength=len(kept))
+    dropped = {tokens.words[i]: int(counts[i]) for i in np.flatnonzero(~kept)}
+    return _with_words(tokens, kept), dropped
 
 
 def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> TokenArrays:

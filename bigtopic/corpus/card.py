@@ -10,6 +10,7 @@ import numpy as np
 
 from bigtopic import cards
 from bigtopic.corpus.documents import DocumentsInParts
+from bigtopic.corpus.filter import in_documents
 from bigtopic.corpus.text.stopwords import list_name
 from bigtopic.printable import printable
 
@@ -63,9 +64,8 @@ def left_out(text: Mapping[str, Any] | None) -> str:
     most, stop_words, common = text.get("max_df", 1.0), text.get("stop_words"), text.get("common_words", ())
     found = [f"{list_name(stop_words)} stop words"] if stop_words else []
     if common:
-        share = isinstance(most, float)
-        limit = f"{most:.0%} of the documents" if share else f"{most:,} documents"
-        which = "dropped words" if share and most == 1.0 else f"words in more than {limit}"
+        named = isinstance(most, float) and most == 1.0
+        which = "dropped words" if named else f"words in more than {in_documents(most)}"
         shown = ", ".join([*common[:_SHOWN], *["..."] * (len(common) > _SHOWN)])
         found.append(f"{which} ({shown})")
     return ", ".join(found)

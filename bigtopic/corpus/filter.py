@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.counted import counted
 from bigtopic.errors import SettingError
 
-__all__ = ["VocabularySettings", "common_words", "kept_words", "narrowed"]
+__all__ = ["VocabularySettings", "common_words", "dropped_words", "in_documents", "kept_words", "narrowed"]
 
 _COMMON = 0.5  # share of the documents, as in gensim's filter_extremes
 _MANY = 100  # documents from which on a share says something
@@ -62,8 +63,22 @@ class VocabularySettings:
             return self
         return replace(self, max_df=_COMMON if n_docs >= _MANY else 1.0)
 
+    @property
+    def rules(self) -> dict[str, str]:
+        """What each limit leaves out, for the user."""
+        return {
+            "min_df": f"words in fewer than {in_documents(self.min_df)}",
+            "max_df": f"words in more than {in_documents(1.0 if self.max_df is None else self.max_df)}",
+            "max_features": f"words beyond the {self.max_features or 0:,} most frequent",
+        }
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def in_documents(limit: float) -> str:
+    """A limit in words: 2 is "2 documents", 0.5 is "50% of the documents"."""
+    return f"{100 * limit:g}% of the documents" if isinstance(limit, float) else counted(limit, "document")
 
 
 def kept_words(
@@ -77,17 +92,28 @@ def kept_words(
 
     `known` is a mask of words that stay in any case; the settings are then for the others.
     """
-    if known is not None:
-        keep, new = known.copy(), ~known
-        keep[new] = kept_words(document_frequency[new], frequency[new], n_docs, settings)
-        return keep
-    low = settings.min_df * n_docs if isinstance(settings.min_df, float) else settings.min_df
-    keep = (document_frequency >= low) & ~common_words(document_frequency, n_docs, settings)
-    if settings.max_features is not None and keep.sum() > settings.max_features:
-        candidates = np.flatnonzero(keep)
-        ranked = candidates[np.argsort(-frequency[candidates], kind="stable")]
-        keep[ranked[settings.max_features :]] = False
+    dropped = dropped_words(document_frequency, frequency, n_docs, settings, known)
+    keep: np.ndarray = ~np.logical_or.reduce([*dropped.values()])
     return keep
+
+
+def dropped_words(
+    document_frequency: np.ndarray,
+    frequency: np.ndarray,
+    n_docs: int,
+    settings: VocabularySettings,
+    known: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """{limit: mask (n_words,) of the words that it drops}; no word is in two of them. See `kept_words`."""
+    low = settings.min_df * n_docs if isinstance(settings.min_df, float) else settings.min_df
+    new = np.ones(len(frequency), bool) if known is None else ~known
+    rare, beyond = new & (document_frequency < low), np.zeros(len(frequency), bool)
+    common = new & ~rare & common_words(document_frequency, n_docs, settings)
+    candidates = np.flatnonzero(new & ~rare & ~common)
+    if settings.max_features is not None:
+        ranked = candidates[np.argsort(-frequency[candidates], kind="stable")]
+        beyond[ranked[settings.max_features :]] = True
+    return {"min_df": rare, "max_df": common, "max_features": beyond}
 
 
 def common_words(document_frequency: np.ndarray, n_docs: int, settings: VocabularySettings) -> np.ndarray:

@@ -23,7 +23,7 @@ from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
 from bigtopic.ingestion.parse import ParsedRun, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
-from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, sort_run
+from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, common_only, sort_run
 from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
 
@@ -77,7 +77,7 @@ def sort_source(
         raise InputError(
             "the source holds no documents; check the path, or the iterable, which may be used up"
         )
-    names.finish(sum(run.n_docs for run in runs))
+    names.finish(sum(run.n_docs for run in runs), partial(_needed, runs, workers))
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
     plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
     sorted_runs = list(_sorted(runs, plan, names, workers))
@@ -201,6 +201,12 @@ def _bounds(runs: Sequence[ParsedRun], n_entries: int, n_rows: int, order: Order
         entries += run.nnz
         documents += run.n_docs
     return np.array(bounds, np.uint64)
+
+
+def _needed(runs: Sequence[ParsedRun], workers: Workers, common: frozenset[str]) -> set[str]:
+    """The words of all documents that have no others than `common`."""
+    with closing(workers.map(partial(common_only, common=common), runs)) as found:
+        return set().union(*found)
 
 
 def _sorted(runs: Sequence[ParsedRun], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:

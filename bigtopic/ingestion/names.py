@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.filter import common_words, kept_words
+from bigtopic.corpus.filter import VocabularySettings, dropped_words
 from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
@@ -14,7 +16,7 @@ from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.ingestion.settings import IngestSettings
-from bigtopic.ingestion.tally import ColumnTally, WordTally, falling
+from bigtopic.ingestion.tally import ColumnTally, WordLosses, WordTally, falling, joined
 from bigtopic.storage.place import Place
 
 __all__ = ["Names"]
@@ -23,6 +25,13 @@ _MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep th
 # Kinds of documents that hold words: a vocabulary given for them is a choice
 _WORDS = ("text", "tokens", "counts", "triples")
 _ALL = 1 << 62
+CLOSED = "new words (the vocabulary was given)"
+PRUNED = "new words (min_df= takes some)"
+LEFT_OUT = "words left out before"
+UNKNOWN = "words that are not in the vocabulary"
+
+NeededWords = Callable[[frozenset[str]], Set[str]]
+"""Which of some words are all that a document has: of a document whose words are all among them, all its words."""
 
 
 class Names:
@@ -38,6 +47,9 @@ class Names:
     known_share : share of the source's tokens whose word was kept
     limits : on the words, once the number of documents is known
     common : words that are in more documents than these allow
+    losses : the words that were left out, by rule
+    spared : the words in too many documents that are all some documents have, if the limit was not asked for
+    stopped : {stop word: tokens of it that were left out}
     """
 
     def __init__(
@@ -48,6 +60,9 @@ class Names:
         self._known_authors = _authors(root, None if known is None else known.authors)
         self.limits = settings.words
         self.common: list[str] = []
+        self.losses, self.spared = WordLosses(), WordLosses()
+        self.stopped = Counter[str]()
+        self.n_unknown = 0.0
         self._words: WordTally | None = None
         self._columns: ColumnTally | None = None
         self._authors = WordTally(self._scratch, _ALL)
@@ -63,6 +78,8 @@ class Names:
         """Add up the counts of a run and take them from it."""
         assert run.words is not None
         self._n_tokens += float(run.words.tokens.sum()) + run.n_unknown
+        self.n_unknown += run.n_unknown
+        self.stopped.update(run.stopped)
         if run.words.words.dtype == object:
             self._words = self._words or WordTally(self._scratch)
             self._words.add(run.words)
@@ -73,8 +90,9 @@ class Names:
             self._any_authors = True
             self._authors.add(run.authors)
         run.words = run.authors = None
+        run.stopped = {}
 
-    def finish(self, n_docs: int) -> None:
+    def finish(self, n_docs: int, needed: NeededWords) -> None:
         """Decide on the final ids.
 
         Raises
@@ -84,9 +102,9 @@ class Names:
         VocabularyMismatch
             When columns without names are appended to words, or vice versa.
         """
-        self.limits = self.limits.settled(n_docs)
+        chosen, self.limits = self.limits.max_df is not None, self.limits.settled(n_docs)
         if self._words is not None:
-            self._finish_words(n_docs, self._words)
+            self._finish_words(n_docs, self._words, None if chosen else needed)
         else:
             self._finish_columns(n_docs, self._columns or ColumnTally(self._reader.n_words))
         self._finish_authors()
@@ -104,23 +122,44 @@ class Names:
 
     # ------------------------------------------------------------------ words that are strings
 
-    def _finish_words(self, n_docs: int, tally: WordTally) -> None:
+    def _finish_words(self, n_docs: int, tally: WordTally, needed: NeededWords | None) -> None:
         self._require_names(True)
-        found = tally.finish(n_docs, self.limits, self._known)
-        self.common = sorted(tally.common)
-        found = found.take(self._allowed(found.words))
+        found, common = tally.finish(n_docs, self.limits, self.losses, self._known)
+        if needed is not None and len(common.words):
+            found, common = self._spared(found, common, needed(frozenset(common.words)))
+        self.common = common.words.tolist()
+        self.losses.add(self.limits.rules["max_df"], common)
+        found = found.take(self._allowed(found))
         if self._known is not None:
             self._extend_known(found)
         else:
             self._set(found.take(falling(found.words, found.tokens)))
 
-    def _allowed(self, words: np.ndarray) -> np.ndarray:
+    def _spared(
+        self, found: WordCounts, common: WordCounts, needed: Set[str]
+    ) -> tuple[WordCounts, WordCounts]:
+        """The words to keep and those in too many documents, once those that documents need are kept."""
+        spared = np.array([word in needed for word in common.words], bool)
+        if not spared.any():
+            return found, common
+        self.spared.add(self.limits.rules["max_df"], common.take(spared))
+        found = joined(found, common.take(spared))
+        found = found.take(np.argsort(found.words, kind="stable"))
+        limits = VocabularySettings(max_features=self.limits.max_features)
+        beyond = dropped_words(found.documents, found.tokens, 0, limits)["max_features"]
+        self.losses.add(self.limits.rules["max_features"], found.take(beyond))
+        return found.take(~beyond), common.take(~spared)
+
+    def _allowed(self, counts: WordCounts) -> np.ndarray:
         """Mask (n_words,) of the words that earlier documents have, or were not left without."""
         left_out = self._settings.left_out
         if not left_out:
-            return np.ones(len(words), bool)
-        allowed = np.array([word not in left_out for word in words], bool)
-        return allowed if self._known is None else allowed | (self._known.index_of(words) >= 0)
+            return np.ones(len(counts.words), bool)
+        allowed = np.array([word not in left_out for word in counts.words], bool)
+        if self._known is not None:
+            allowed |= self._known.index_of(counts.words) >= 0
+        self.losses.add(LEFT_OUT, counts.take(~allowed))
+        return allowed
 
     def _extend_known(self, found: WordCounts) -> None:
         """Known words first, with their counts so far; new ones after them, unless the vocabulary is closed."""
@@ -132,8 +171,11 @@ class Names:
         here = ids >= 0
         df[ids[here]] += found.documents[here]
         tf[ids[here]] += found.tokens[here]
-        new = found.take(np.flatnonzero(~here)[: 0 if self.closed else None])
+        new = found.take(~here)
         new = new.take(falling(new.words, new.tokens))
+        if self.closed:
+            self.losses.add(CLOSED, new)
+            new = new.take(slice(0, 0))
         words, tokens, documents = (
             np.concatenate(pair) for pair in zip((known.words, tf, df), new, strict=True)
         )
@@ -152,11 +194,15 @@ class Names:
             tally.add(WordCounts(np.array([len(words) - 1]), np.zeros(1), np.zeros(1, np.int64)))
         n_columns = len(tally.tokens)
         self._require_names(words is not None)
-        keep = np.ones(n_columns, bool) if words is None else self._allowed(words)
+        counts = WordCounts(np.arange(n_columns) if words is None else words, tally.tokens, tally.documents)
+        keep = np.ones(n_columns, bool) if words is None else self._allowed(counts)
         if not self.limits.idle:
             known = self._known_columns(words, n_columns)
-            keep &= kept_words(tally.documents, tally.tokens, n_docs, self.limits, known)
-            self.common = self._common_columns(words, tally, n_docs, known)
+            dropped = dropped_words(tally.documents, tally.tokens, n_docs, self.limits, known)
+            for name, mask in dropped.items():
+                self.losses.add(self.limits.rules[name], counts.take(mask & keep))
+                keep &= ~mask
+            self.common = [] if words is None else sorted(words[dropped["max_df"]].tolist())
         source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
         if self._known is not None and words is not None:
             present = np.flatnonzero(keep & (tally.documents > 0))
@@ -177,15 +223,6 @@ class Names:
         self.n_entries = int(tally.documents[order].sum())
         self._new_ids = np.full(n_columns, -1, np.int32)
         self._new_ids[order] = np.arange(len(order), dtype=np.int32)
-
-    def _common_columns(
-        self, words: np.ndarray | None, tally: ColumnTally, n_docs: int, known: np.ndarray | None
-    ) -> list[str]:
-        """The words of new columns in too many documents."""
-        if words is None:
-            return []
-        common = common_words(tally.documents, n_docs, self.limits)
-        return sorted(words[common if known is None else common & ~known].tolist())
 
     def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
         """Columns of the source that the corpus already has: they stay, regardless of the limits."""

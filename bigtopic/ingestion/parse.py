@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -40,8 +40,8 @@ class WordCounts(NamedTuple):
     tokens: np.ndarray
     documents: np.ndarray
 
-    def take(self, chosen: np.ndarray) -> WordCounts:
-        """Some of them: positions or a mask."""
+    def take(self, chosen: np.ndarray | slice) -> WordCounts:
+        """Some of them: positions, a mask or a slice."""
         return WordCounts(self.words[chosen], self.tokens[chosen], self.documents[chosen])
 
 
@@ -63,7 +63,7 @@ class ParsedRun:
     stream, first_row : where its first document is in the source, where known
     size : of the chunk in the reader's unit
     columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
-    words, authors : counts, taken away once they are added up
+    words, authors, stopped : counts, taken away once they are added up; of words and authors, and of stop words
     last_row : highest source row, when the documents know their rows, else -1
     first : row of the first document in the whole source, once known; what is added to rows that documents know
     """
@@ -79,6 +79,7 @@ class ParsedRun:
     columns: dict[str, frozenset[str]]
     words: WordCounts | None
     authors: WordCounts | None
+    stopped: Mapping[str, int]
     last_row: int = -1
     first: int = 0
 
@@ -158,6 +159,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
         {name: kinds_of(values) for name, values in columns.items()},
         _count(words, counts, block.vocabulary),
         None if block.authors is None else _count(block.authors, None, block.author_names),
+        block.stopped,
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
     )
 

@@ -16,7 +16,7 @@ from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["Order", "SortPlan", "SortedRun", "rearranged", "sort_run"]
+__all__ = ["Order", "SortPlan", "SortedRun", "common_only", "rearranged", "sort_run"]
 
 _FEW_ENTRIES = 1 << 18  # NumPy sorts them before the compiled loop would be compiled, or loaded
 
@@ -54,7 +54,8 @@ class SortedRun:
     """A spilled run in stored order; piece p of each array goes to part p.
 
     documents, entries, pairs : int64 (n_parts + 1,), where the pieces of documents, of entries and of (document,
-    author) pairs begin; dropped: counts of documents that were too short
+    author) pairs begin; n_empty: documents without words; n_short, dropped: documents that were too short, and the
+    counts of their words
     """
 
     place: Place
@@ -62,6 +63,8 @@ class SortedRun:
     documents: np.ndarray
     entries: np.ndarray
     pairs: np.ndarray | None
+    n_empty: int
+    n_short: int
     dropped: WordCounts | None
 
 
@@ -72,11 +75,11 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
         new_ids = _word_ids(spilled, plan)
         keys = plan.order.keys(block.rows)
         order = np.argsort(keys, kind="stable")
-        dropped = None
+        n_short, dropped = 0, None
         if plan.min_doc_length > 0:
             short = _tokens_left(block, new_ids) < plan.min_doc_length
             dropped = _counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
-            order = order[~short[order]]
+            order, n_short = order[~short[order]], int(short.sum())
         block = _sorted_authors(rearranged(block, order, new_ids))
         arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
         for name in run.header:
@@ -89,7 +92,17 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     place = run.place.beside(f"-sorted-{uuid4().hex[:12]}")
     header = spill(place, arrays)
     pairs = None if block.author_indptr is None else block.author_indptr[cuts]
-    return SortedRun(place, header, cuts, block.indptr[cuts], pairs, dropped)
+    n_empty = int((np.diff(block.indptr) == 0).sum())
+    return SortedRun(place, header, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
+
+
+def common_only(run: ParsedRun, common: frozenset[str]) -> set[str]:
+    """The words of the documents that have no others than `common`."""
+    with Spilled(run.place, run.header) as spilled:
+        indptr, words, names = (spilled.read(name) for name in ("indptr", "words", "vocabulary"))
+    others = np.concatenate([[0], np.cumsum(~np.array([name in common for name in names], bool)[words])])
+    documents = (others[indptr[1:]] == others[indptr[:-1]]) & (np.diff(indptr) > 0)
+    return set(names[np.unique(words[np.repeat(documents, np.diff(indptr))])].tolist())
 
 
 def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bigtopic.corpus.filter import VocabularySettings, common_words, kept_words
+from bigtopic.corpus.filter import VocabularySettings, dropped_words
+from bigtopic.corpus.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.spill import Header, Spilled, spill
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.ingestion.parse import WordCounts
 from bigtopic.storage.place import Place
 
-__all__ = ["ColumnTally", "WordTally", "falling"]
+__all__ = ["ColumnTally", "WordLosses", "WordTally", "falling", "joined"]
 
 WORD_LIMIT = 2_000_000  # distinct words counted in memory at a time
 _PIECE = 100_000  # words of a spilled list read at a time
@@ -47,19 +48,13 @@ class ColumnTally:
 
 
 class WordTally:
-    """Counts of strings. Past `limit` distinct words, sorted lists go to scratch and are merged at the end.
-
-    Attributes
-    ----------
-    common : the words in too many documents, after `finish`
-    """
+    """Counts of strings. Past `limit` distinct words, sorted lists go to scratch and are merged at the end."""
 
     def __init__(self, scratch: Place, limit: int = WORD_LIMIT) -> None:
         self._scratch, self._limit = scratch, limit
         self._index: dict[str, int] = {}
         self._tokens, self._documents = np.zeros(1024), np.zeros(1024, np.int64)
         self._lists: list[tuple[Place, Header]] = []
-        self.common: list[str] = []
 
     def add(self, counts: WordCounts) -> None:
         index = self._index
@@ -93,25 +88,69 @@ class WordTally:
         self._index, self._tokens, self._documents = {}, np.zeros(1024), np.zeros(1024, np.int64)
 
     def finish(
-        self, n_docs: int, settings: VocabularySettings, known: Vocabulary | None = None
-    ) -> WordCounts:
-        """Words that are known or pass the settings, sorted as strings."""
+        self,
+        n_docs: int,
+        settings: VocabularySettings,
+        losses: WordLosses,
+        known: Vocabulary | None = None,
+    ) -> tuple[WordCounts, WordCounts]:
+        """Words that are known or pass the settings, and those in too many documents; each sorted as strings."""
+        too_common = [_none()]
 
         def passing(counts: WordCounts) -> WordCounts:
             here = None if known is None else known.index_of(counts.words) >= 0
-            common = common_words(counts.documents, n_docs, settings)
-            self.common += counts.words[common if here is None else common & ~here].tolist()
-            return counts.take(kept_words(counts.documents, counts.tokens, n_docs, settings, here))
+            dropped = dropped_words(counts.documents, counts.tokens, n_docs, settings, here)
+            too_common.append(counts.take(dropped["max_df"]))
+            for name in ("min_df", "max_features"):
+                losses.add(settings.rules[name], counts.take(dropped[name]))
+            return counts.take(~np.logical_or.reduce([*dropped.values()]))
 
         if not self._lists:
-            return passing(WordCounts(*self._sorted()))
+            return passing(WordCounts(*self._sorted())), too_common[-1]
         if self._index:
             self._spill()
         # A merge of the sorted lists; only words that can still be kept stay in memory.
-        kept = WordCounts(word_array([]), np.zeros(0), np.zeros(0, np.int64))
+        kept = _none()
         for piece in _pieces(heapq.merge(*(_rows(place, header) for place, header in self._lists))):
-            kept = passing(WordCounts(*(np.concatenate(pair) for pair in zip(kept, piece, strict=True))))
-        return kept
+            kept = passing(joined(kept, piece))
+        return kept, joined(*too_common)
+
+
+class WordLosses:
+    """The words that were left out, by rule: how many, and the most frequent of them."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, WordGroup] = {}
+        self._best: dict[str, list[tuple[float, str]]] = {}
+
+    def add(self, rule: str, counts: WordCounts) -> None:
+        """Further words that it left out."""
+        seen = np.flatnonzero(counts.tokens > 0)
+        if not len(seen):
+            return
+        before = self._groups.get(rule, WordGroup(rule, 0, 0.0))
+        frequent = seen[np.argsort(-counts.tokens[seen], kind="stable")[:EXAMPLES]]
+        found = [(-float(counts.tokens[i]), str(counts.words[i])) for i in frequent]
+        self._best[rule] = sorted(self._best.get(rule, []) + found)[:EXAMPLES]
+        self._groups[rule] = WordGroup(
+            rule,
+            (before.words or 0) + len(seen),
+            before.tokens + float(counts.tokens[seen].sum()),
+            tuple(word for _, word in self._best[rule]),
+        )
+
+    @property
+    def groups(self) -> tuple[WordGroup, ...]:
+        return tuple(self._groups.values())
+
+
+def _none() -> WordCounts:
+    return WordCounts(word_array([]), np.zeros(0), np.zeros(0, np.int64))
+
+
+def joined(*counts: WordCounts) -> WordCounts:
+    """Counts of different words, one after the other."""
+    return WordCounts(*(np.concatenate(arrays) for arrays in zip(*counts, strict=True)))
 
 
 def _rows(place: Place, header: Header) -> Iterator[tuple[str, float, int]]:

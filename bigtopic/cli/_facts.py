@@ -40,6 +40,7 @@ def facts_of_corpus(corpus: Any) -> dict[str, Any]:
         "left_out": left_out(corpus.text_settings) or None,
         "shuffled": corpus.shuffled,
         "frequent_words": [str(word) for word in corpus.vocabulary[:_FREQUENT]],
+        "ingestion": None if corpus.ingestion_ is None else corpus.ingestion_.to_dict(),
     }
 
 

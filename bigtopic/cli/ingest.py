@@ -108,15 +108,14 @@ class _WithFormats(click.Command):
 @click.option(
     "--min-df",
     callback=_number_or_share,
-    default="1",
-    show_default=True,
-    help="Drop words in fewer documents than this number, or a share such as 0.001.",
+    help="Drop words in fewer documents than this number, or a share such as 0.001. With --append, takes new words "
+    "where some were dropped before.",
 )
 @click.option(
     "--max-df",
     callback=_number_or_share,
     help="Drop words in more documents than this number, or a share such as 0.5, the default for text of 100 documents "
-    "or more.",
+    "or more, which keeps what is all that a document has.",
 )
 @click.option("--max-features", type=click.IntRange(1), help="Keep only the most frequent words.")
 @click.option(
@@ -157,8 +156,10 @@ def command(
     """
     from bigtopic.cli import _show
     from bigtopic.cli._facts import corpus_lines, facts_of_corpus
+    from bigtopic.cli._remarks import say
     from bigtopic.cli._stores import is_model
     from bigtopic.ingestion.ingest import ingest
+    from bigtopic.parallel.progress import shown
 
     given = {name: value for name, value in settings.items() if value is not None}
     if "vocabulary" in given and is_model(given["vocabulary"]):
@@ -177,6 +178,8 @@ def command(
             client=client,
             **given,
         )
+    if not shown(None):  # else it has been said
+        say(str(made.ingestion_))
     facts = facts_of_corpus(made)
     if as_json:
         _show.to_json(facts)

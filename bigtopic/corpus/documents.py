@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from bigtopic.corpus import split
 from bigtopic.corpus.blocks import concatenate, empty_block, take
+from bigtopic.corpus.ingestion_record import Ingestion
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -37,6 +38,8 @@ class DocumentsInParts:
     url: str | None = None
     storage_options: Mapping[str, Any] | None = None
     counted: bool = True
+    word_limits: Mapping[str, Any] = field(default_factory=dict)
+    ingestion_: Ingestion | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))

@@ -42,6 +42,8 @@ class Corpus(DocumentsInParts):
     has_ids : whether the source named its documents
     url : where the corpus is stored; None in memory
     counted : whether the vocabulary's frequencies are those of exactly these documents
+    word_limits : limits on the words, and whether new ones are taken, see `bigtopic.append`
+    ingestion_ : what the last `ingest`, `append` or `compact` took the source for, and left out; None in memory
     """
 
     if not TYPE_CHECKING:  # for type checkers, there is nothing but what is declared
@@ -149,7 +151,8 @@ class Corpus(DocumentsInParts):
     ) -> Corpus:
         """Keep only some words, as a view: word ids are mapped when documents are read.
 
-        Texts that are added to the view, once stored, are without the words dropped by `max_df` or `drop`, too.
+        Texts that are added to the view, once stored, are without the words dropped by `max_df` or `drop`, too; see
+        `bigtopic.append` for the others.
 
         Parameters
         ----------
@@ -274,4 +277,6 @@ def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> C
         has_ids=manifest.has_ids,
         url=root.url,
         storage_options=storage_options,
+        word_limits=manifest.words,
+        ingestion_=manifest.ingestion,
     )

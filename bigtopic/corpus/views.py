@@ -138,13 +138,23 @@ def filtered(
         raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
     word_map = WordMap(np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32))
     vocabulary = known.taken(np.flatnonzero(mask))
-    text = corpus.text_settings
+    text, word_limits, unlisted = corpus.text_settings, corpus.word_limits, ~mask
     if text is not None:
         share = float(vocabulary.counted[1].sum()) / float(known.counted[1].sum())
         common = common_words(known.counted[0], corpus.n_docs, limits)
+        unlisted &= ~(common | dropped)
         text = narrowed(text, share, limits.settled(0), _words_of(known, common), _words_of(known, dropped))
     parts = tuple(PartView.of(part, None, word_map) for part in corpus.parts)
-    return replace(corpus, parts=parts, vocabulary=vocabulary, text_settings=text, counted=True)
+    if unlisted.any():
+        word_limits = {**word_limits, "pruned": True}
+    return replace(
+        corpus,
+        parts=parts,
+        vocabulary=vocabulary,
+        text_settings=text,
+        counted=True,
+        word_limits=word_limits,
+    )
 
 
 def _words_of(known: Vocabulary, mask: np.ndarray) -> list[str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import CorpusExists, CorpusLocked
 from bigtopic.storage.place import Place
 
-__all__ = ["closed", "extended", "keeps_text", "require_same_text", "require_unchanged"]
+__all__ = ["extended", "keeps_text", "pruned", "require_same_text", "require_unchanged", "word_limits"]
 
 
 def extended(root: Place, manifest: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
@@ -35,11 +35,16 @@ def keeps_text(known: Manifest | None) -> bool:
     return known is not None and any(part.has_text for part in known.parts)
 
 
-def closed(source: Any, known: Manifest | None) -> bool:
-    """Whether the vocabulary of the corpus to extend or rewrite is closed to new words."""
-    if known is None and isinstance(source, Corpus) and source.url is not None:
-        known = read_manifest(Place.of(source.url, source.storage_options))
-    return known is not None and bool(known.words.get("closed"))
+def word_limits(source: Any, known: Manifest | None) -> Mapping[str, Any]:
+    """The limits on words that are recorded with the corpus to extend, or with one that is the source."""
+    if known is not None:
+        return known.words
+    return source.word_limits if isinstance(source, Corpus) else {}
+
+
+def pruned(limits: Mapping[str, Any]) -> bool:
+    """Whether words were dropped that are not listed, because there may be very many, so that no word is surely new."""
+    return bool(limits.get("pruned", limits.get("min_df", 1) not in (0, 1) or limits.get("max_features")))
 
 
 def require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:

@@ -65,7 +65,6 @@ def read_corpus(
         words,
         min_doc_length=0,
         order=order,
-        closed=False,
         text=record,
         left_out=left_out,
         wordless=True,

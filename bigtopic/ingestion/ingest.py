@@ -31,7 +31,14 @@ from bigtopic.corpus.stored.transaction import Transaction, current_manifest
 from bigtopic.errors import SettingError
 from bigtopic.ingestion.collocate import with_collocations
 from bigtopic.ingestion.corpus_source import CorpusReader
-from bigtopic.ingestion.existing import closed, extended, keeps_text, require_same_text, require_unchanged
+from bigtopic.ingestion.existing import (
+    extended,
+    keeps_text,
+    pruned,
+    require_same_text,
+    require_unchanged,
+    word_limits,
+)
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
@@ -45,6 +52,7 @@ from bigtopic.ingestion.text import (
     with_split_words,
 )
 from bigtopic.parallel.cluster import default_threads, resolve_client
+from bigtopic.parallel.progress import say, shown
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
 from bigtopic.renamed import renamed
 from bigtopic.storage.place import Place
@@ -65,7 +73,7 @@ def ingest(
     text_column: str | int | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
-    min_df: float = 1,
+    min_df: float | None = None,
     max_df: float | None = None,
     max_features: int | None = None,
     min_doc_length: int = 0,
@@ -98,8 +106,9 @@ def ingest(
     authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
-    min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float). `max_df=None` is
-        0.5 for text of 100 documents or more without a `vocabulary`, and else no limit
+    min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float). `min_df=None` is
+        1, but see `append`. `max_df=None` is 0.5 for text of 100 documents or more without a `vocabulary`, where it
+        keeps the words of documents that have no others, and else no limit
     max_features : keep at most this many words, those with the most tokens
     min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
     shuffle : store documents in the order of a hash of (random_state, row), so that a run of them is a random
@@ -115,7 +124,8 @@ def ingest(
     append : add to the existing corpus; new words get new ids at the end
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; default all processors that it may use
-    progress : show a progress bar; None shows it in terminals and notebooks, after two seconds
+    progress : show a progress bar, and at the end a line that says what was read, and as what, and what was left out
+        (`corpus.ingestion_`); None does so in terminals and notebooks, with the bar after two seconds
     scratch : folder for temporary files, visible to all workers; default inside the store
     storage_options : passed to fsspec
     **text : settings of the tokeniser, see `TextSettings`: token_pattern, lowercase, ngram_range, collocations,
@@ -149,7 +159,7 @@ def ingest(
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = extended(root, current_manifest(root), overwrite, append)
-    limits = VocabularySettings(min_df, max_df, max_features)
+    limits = VocabularySettings(1 if min_df is None else min_df, max_df, max_features)
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
     tokeniser = settings_for(text, min_doc_length, known)
@@ -186,25 +196,37 @@ def ingest(
         require_same_text(before, known, root)
         require_unchanged(source, root, transaction.old)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
+        given = word_limits(source, known)
+        closed = bool(given.get("closed"))
         settings = IngestSettings(
             limits,
             tokeniser.min_doc_length,
             Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
-            closed(source, known),
             recorded(reader, tokeniser, pairs, known),
-            left_out(None if known is None else known.text),
+            given,
+            closed,
+            pruned(given),
+            new_words=not closed and not (pruned(given) and min_df is None and max_features is None),
+            left_out=left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
         )
         manifest = build(reader, transaction, settings, workers, known)
         if isinstance(authors, Mapping):
             manifest = with_mapping(transaction, manifest, known, authors)
         transaction.commit(manifest)
+    if shown(progress):
+        say(str(manifest.ingestion))
     return open_corpus(store, storage_options)
 
 
 @renamed(seed="random_state")
 def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
     """Add documents to a stored corpus; new words, and authors, get new ids at the end.
+
+    Words that the corpus was left without do not come back. Stop words and words that were too common are listed in the
+    corpus. Those that `min_df` or `max_features` dropped are not, because there may be millions: where such words were
+    dropped, a word that the corpus lacks stays out, unless `min_df` or `max_features` is given here, which takes the
+    new words that pass them, counted over the documents that are added. `corpus.ingestion_` says what stayed out.
 
     Parameters
     ----------

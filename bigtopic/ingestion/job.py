@@ -12,7 +12,9 @@ import numpy as np
 
 from bigtopic.corpus.columns import kinds_of_types, united
 from bigtopic.corpus.filter import narrowed
+from bigtopic.corpus.ingestion_record import Ingestion
 from bigtopic.corpus.order import key_bounds
+from bigtopic.corpus.spill import spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.stored.stored_part import stored_kinds
@@ -23,7 +25,7 @@ from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
 from bigtopic.ingestion.parse import ParsedRun, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
-from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, common_only, sort_run
+from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, sort_run
 from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
 
@@ -38,6 +40,7 @@ class SortedSource:
     ----------
     n_rows : rows that the corpus then has
     columns : {name: type} of all further columns of the corpus; own : of those of this source
+    n_empty, n_short : documents without words, and those left out as too short
     """
 
     names: Names
@@ -48,6 +51,8 @@ class SortedSource:
     own: dict[str, str]
     has_ids: bool
     has_text: bool
+    n_empty: int
+    n_short: int
 
     def plan(self, drafts: Place, order: Order) -> MergePlan:
         """How the runs are merged; drafts go to a place."""
@@ -77,14 +82,25 @@ def sort_source(
         raise InputError(
             "the source holds no documents; check the path, or the iterable, which may be used up"
         )
-    names.finish(sum(run.n_docs for run in runs), partial(_needed, runs, workers))
+    names.finish(sum(run.n_docs for run in runs), partial(_needed, runs, scratch, workers))
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
     plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
     sorted_runs = list(_sorted(runs, plan, names, workers))
     columns = _column_types(runs, known, root)
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
     has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
-    return SortedSource(names, sorted_runs, len(bounds) + 1, n_rows, columns, own, has_ids, has_text)
+    return SortedSource(
+        names,
+        sorted_runs,
+        len(bounds) + 1,
+        n_rows,
+        columns,
+        own,
+        has_ids,
+        has_text,
+        n_empty=sum(run.n_empty for run in sorted_runs),
+        n_short=sum(run.n_short for run in sorted_runs),
+    )
 
 
 def build(
@@ -128,9 +144,35 @@ def build(
         columns=source.columns,
         has_ids=source.has_ids or (known is not None and known.has_ids),
         text=text_record(settings, names),
-        words={**names.limits.to_dict(), "closed": names.closed},
+        words=_limits_record(settings, names),
         parts=(*(() if known is None else known.parts), *records),
         replaced=() if known is None else known.replaced,
+        ingestion=_ingestion(reader, source, records, known),
+    )
+
+
+def _limits_record(settings: IngestSettings, names: Names) -> dict[str, Any]:
+    """The limits on words, those that were given last, and what they say of new words."""
+    limits = settings.limits if settings.limits and names.limits.idle else names.limits.to_dict()
+    return {**limits, "closed": names.closed, "pruned": names.pruned}
+
+
+def _ingestion(
+    reader: Any, source: SortedSource, records: Sequence[PartRecord], known: Manifest | None
+) -> Ingestion:
+    names, before = source.names, 0 if known is None else known.vocabulary.size
+    return Ingestion(
+        documents=sum(record.n_docs for record in records),
+        tokens=sum(record.n_tokens for record in records),
+        words=names.vocabulary.size,
+        new_words=names.vocabulary.size - before,
+        documents_before=0 if known is None else sum(record.n_docs for record in known.parts),
+        format=reader.name,
+        taken=dict(getattr(reader, "taken", {})),
+        left_out=names.left_out,
+        kept=names.spared.groups,
+        empty_documents=source.n_empty,
+        short_documents=source.n_short,
     )
 
 
@@ -203,9 +245,14 @@ def _bounds(runs: Sequence[ParsedRun], n_entries: int, n_rows: int, order: Order
     return np.array(bounds, np.uint64)
 
 
-def _needed(runs: Sequence[ParsedRun], workers: Workers, common: frozenset[str]) -> set[str]:
-    """The words of all documents that have no others than `common`."""
-    with closing(workers.map(partial(common_only, common=common), runs)) as found:
+def _needed(
+    runs: Sequence[ParsedRun], scratch: Place, workers: Workers, common: np.ndarray, kept: np.ndarray
+) -> set[str]:
+    """See `NeededWords`."""
+    place = scratch / "kept"
+    header = spill(place, {"words": kept})
+    look = partial(needed_words, common=frozenset(common), kept=place, header=header)
+    with closing(workers.map(look, runs)) as found:
         return set().union(*found)
 
 

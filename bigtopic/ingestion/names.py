@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.filter import VocabularySettings, dropped_words
+from bigtopic.corpus.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
+from bigtopic.corpus.text.stopwords import list_name
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
@@ -30,8 +32,8 @@ PRUNED = "new words (min_df= takes some)"
 LEFT_OUT = "words left out before"
 UNKNOWN = "words that are not in the vocabulary"
 
-NeededWords = Callable[[frozenset[str]], Set[str]]
-"""Which of some words are all that a document has: of a document whose words are all among them, all its words."""
+NeededWords = Callable[[np.ndarray, np.ndarray], Set[str]]
+"""Of words that are too common, beside those that are kept: which are in a document that has none of the kept ones."""
 
 
 class Names:
@@ -120,13 +122,33 @@ class Names:
     def _wordless(self) -> bool:
         return not self.vocabulary.size or (self._known is None and not self.n_entries)
 
+    @property
+    def pruned(self) -> bool:
+        """Whether words were dropped, now or before, that are not listed in the record of the text."""
+        rules = self.limits.rules
+        listed = () if self._settings.text is None else (rules["max_df"],)
+        unlisted = set(rules.values()).difference(listed)
+        return self._settings.pruned or any(group.rule in unlisted for group in self.losses.groups)
+
+    @property
+    def left_out(self) -> tuple[WordGroup, ...]:
+        """All words that were left out."""
+        found = list(self.losses.groups)
+        if self.stopped:
+            which = f"{list_name((self._settings.text or {}).get('stop_words') or ())} stop words"
+            best = tuple(word for word, _ in self.stopped.most_common(EXAMPLES))
+            found.insert(0, WordGroup(which, len(self.stopped), float(self.stopped.total()), best))
+        if self.n_unknown:
+            found.append(WordGroup(UNKNOWN, None, self.n_unknown))
+        return tuple(found)
+
     # ------------------------------------------------------------------ words that are strings
 
     def _finish_words(self, n_docs: int, tally: WordTally, needed: NeededWords | None) -> None:
         self._require_names(True)
         found, common = tally.finish(n_docs, self.limits, self.losses, self._known)
         if needed is not None and len(common.words):
-            found, common = self._spared(found, common, needed(frozenset(common.words)))
+            found, common = self._spared(found, common, needed(common.words, found.words))
         self.common = common.words.tolist()
         self.losses.add(self.limits.rules["max_df"], common)
         found = found.take(self._allowed(found))
@@ -173,8 +195,8 @@ class Names:
         tf[ids[here]] += found.tokens[here]
         new = found.take(~here)
         new = new.take(falling(new.words, new.tokens))
-        if self.closed:
-            self.losses.add(CLOSED, new)
+        if not self._settings.new_words:
+            self.losses.add(CLOSED if self.closed else PRUNED, new)
             new = new.take(slice(0, 0))
         words, tokens, documents = (
             np.concatenate(pair) for pair in zip((known.words, tf, df), new, strict=True)

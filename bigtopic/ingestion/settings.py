@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bigtopic.corpus.filter import VocabularySettings
@@ -28,7 +28,10 @@ class IngestSettings:
     words : limits on the vocabulary
     min_doc_length : tokens that a document must have left
     order : order of the documents
-    closed : only the existing words (of the corpus to extend)
+    limits : those on words that the corpus to extend, or the source, was made with
+    closed : the vocabulary of that corpus was given: no word is new
+    pruned : words of that corpus were dropped that are not listed
+    new_words : whether an append gives ids to words that the corpus lacks
     text : settings of the tokeniser for the manifest, or None
     left_out : words that earlier documents were left without
     wordless : whether the documents may be without any word
@@ -39,8 +42,11 @@ class IngestSettings:
     words: VocabularySettings
     min_doc_length: int
     order: Order
-    closed: bool
     text: Mapping[str, Any] | None
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    closed: bool = False
+    pruned: bool = False
+    new_words: bool = True
     left_out: frozenset[str] = frozenset()
     wordless: bool = False
     must_have_text: bool = False

@@ -16,7 +16,7 @@ from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["Order", "SortPlan", "SortedRun", "common_only", "rearranged", "sort_run"]
+__all__ = ["Order", "SortPlan", "SortedRun", "needed_words", "rearranged", "sort_run"]
 
 _FEW_ENTRIES = 1 << 18  # NumPy sorts them before the compiled loop would be compiled, or loaded
 
@@ -96,13 +96,14 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     return SortedRun(place, header, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
 
 
-def common_only(run: ParsedRun, common: frozenset[str]) -> set[str]:
-    """The words of the documents that have no others than `common`."""
+def needed_words(run: ParsedRun, common: frozenset[str], kept: Place, header: Header) -> set[str]:
+    """The words among `common` of the documents that have none of those kept, "words" of a scratch file."""
     with Spilled(run.place, run.header) as spilled:
         indptr, words, names = (spilled.read(name) for name in ("indptr", "words", "vocabulary"))
-    others = np.concatenate([[0], np.cumsum(~np.array([name in common for name in names], bool)[words])])
-    documents = (others[indptr[1:]] == others[indptr[:-1]]) & (np.diff(indptr) > 0)
-    return set(names[np.unique(words[np.repeat(documents, np.diff(indptr))])].tolist())
+    stays = _lookup(_index_of(kept, header["words"], "words"), names) >= 0
+    before = np.concatenate([[0], np.cumsum(stays[words])])[indptr]
+    emptied = np.repeat(np.diff(before) == 0, np.diff(indptr))
+    return common.intersection(names[np.unique(words[emptied])])
 
 
 def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:

@@ -12,7 +12,7 @@ from typing import Any
 from bigtopic.parallel import compiling
 from bigtopic.printable import printable
 
-__all__ = ["Progress", "say"]
+__all__ = ["Progress", "say", "shown"]
 
 DELAY = 2.0  # seconds
 
@@ -21,6 +21,12 @@ def say(text: str, show: bool | None = None) -> None:
     """Write a line to standard error, where there is one, unless `show` is False."""
     if show is not False and sys.stderr is not None:
         print(printable(text), file=sys.stderr, flush=True)
+
+
+def shown(show: bool | None) -> bool:
+    """Whether bars are shown: None is only if standard error is a terminal or this is a notebook."""
+    in_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return ("ipykernel" in sys.modules or in_terminal) if show is None else show
 
 
 class Progress:
@@ -43,9 +49,7 @@ class Progress:
         has_stderr = sys.stderr is not None  # None where it is closed: `2>&-`, pythonw
         self._silent = show is False or not has_stderr
         in_notebook = "ipykernel" in sys.modules
-        if show is None:
-            show = in_notebook or (has_stderr and sys.stderr.isatty())
-        if show and (has_stderr or in_notebook):
+        if shown(show) and (has_stderr or in_notebook):
             self._bar = _bar(in_notebook)(
                 total=total, desc=description, unit=unit, unit_scale=True, delay=DELAY, leave=False
             )

@@ -93,6 +93,12 @@ CASES = [
         {"max_df": None},
     ),
     Case(
+        "common words beside rare ones, which another limit leaves out",
+        [f"cat purr n{i}" for i in range(201)] + ["dog bark"] * 199,
+        Read(400, {"cat": 201, "purr": 201, "dog": 199, "bark": 199}),
+        {"max_df": None, "min_df": 2},
+    ),
+    Case(
         "a limit that was asked for",
         TWO_KINDS,
         Read(400, {"dog": 199, "bark": 199}),

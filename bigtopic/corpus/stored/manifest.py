@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bigtopic.corpus.ingestion_record import Ingestion
 from bigtopic.corpus.stored.manifest_rules import check_manifest
 from bigtopic.corpus.stored.schema import FORMAT, FORMAT_VERSION, MANIFEST
 from bigtopic.errors import CorpusDamaged, CorpusVersionError
@@ -70,6 +71,7 @@ class Manifest:
     has_ids : whether the source named its documents
     text, words : settings of the tokeniser, and limits on the vocabulary
     replaced : paths of authors that were replaced last, for readers that have the corpus open
+    ingestion : what the last ingest took and left out; None in a corpus of an earlier version
     """
 
     generation: int
@@ -85,6 +87,7 @@ class Manifest:
     words: Mapping[str, Any]
     parts: tuple[PartRecord, ...] = field(default_factory=tuple)
     replaced: tuple[str, ...] = ()
+    ingestion: Ingestion | None = None
 
     @property
     def author_paths(self) -> set[str]:
@@ -123,6 +126,8 @@ class Manifest:
         known["authors"] = None if known["authors"] is None else _of(NameList, known["authors"])
         known["parts"] = tuple(_of(PartRecord, part) for part in known["parts"])
         known["replaced"] = tuple(known.get("replaced", ()))
+        if known.get("ingestion") is not None:
+            known["ingestion"] = Ingestion.from_dict(known["ingestion"])
         return cls(**known)
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from bigtopic.corpus.columns import array_name
+from bigtopic.corpus.ingestion_record import INGESTION
 from bigtopic.corpus.stored.schema import COLUMN_TYPES, MOST_WORDS
 from bigtopic.errors import InputError
 from bigtopic.storage.json_rules import (
@@ -116,10 +117,10 @@ _RULES = record(
         "columns": mapping(_column_name, one_of(*COLUMN_TYPES)),
         "has_ids": flag,
         "text": optional(TEXT),
-        "words": record({}, {"closed": flag}),
+        "words": record({}, {"closed": flag, "pruned": flag}),
         "parts": listing(_PART),
     },
-    {"replaced": listing(_path("authors"))},
+    {"replaced": listing(_path("authors")), "ingestion": optional(INGESTION)},
 )
 
 

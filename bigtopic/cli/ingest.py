@@ -131,6 +131,13 @@ class _WithFormats(click.Command):
 )
 @click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")
 @click.option("--append", is_flag=True, help="Add to CORPUS.")
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["error", "skip", "replace"]),
+    default="error",
+    show_default=True,
+    help="What --append does with a document whose id CORPUS has already.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace CORPUS if it exists.")
 @as_json
 @random_state

@@ -256,19 +256,13 @@ def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> C
         When there is no corpus, or it was written in a newer format.
     """
     from bigtopic.corpus.stored.manifest import read_manifest
-    from bigtopic.corpus.stored.stored_part import StoredPart, stored_names
+    from bigtopic.corpus.stored.stored_part import stored_names, stored_parts
     from bigtopic.storage.place import Place
 
     root = Place.of(url, storage_options)
     manifest = read_manifest(root)
-    session = uuid4().hex[:12]
-    n_words = manifest.vocabulary.size
-    n_authors = 0 if manifest.authors is None else manifest.authors.size
     return Corpus(
-        [
-            StoredPart(root, record, n_words, n_authors, manifest.columns, session)
-            for record in manifest.parts
-        ],
+        stored_parts(root, manifest, uuid4().hex[:12]),
         stored_names(root, manifest.vocabulary),
         shuffled=manifest.shuffled,
         text_settings=manifest.text,

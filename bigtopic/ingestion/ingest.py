@@ -40,6 +40,7 @@ from bigtopic.ingestion.existing import (
     word_limits,
 )
 from bigtopic.ingestion.job import build
+from bigtopic.ingestion.known_ids import check_choice
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
 from bigtopic.ingestion.text import (
@@ -84,6 +85,7 @@ def ingest(
     stop_words: str | Iterable[str] | None = "auto",
     overwrite: bool = False,
     append: bool = False,
+    on_duplicate: str = "error",
     client: Any = None,
     n_threads: int | None = None,
     progress: bool | None = None,
@@ -121,7 +123,10 @@ def ingest(
         split as the text is, those of a language compared without case. "auto" for text without a `vocabulary` takes
         the language of its first documents, if there is a list for it; other sources stay as they are
     overwrite : replace the existing corpus once the new one is complete
-    append : add to the existing corpus; new words get new ids at the end
+    append : add to the existing corpus, see `append`
+    on_duplicate : what `append` does with a document whose id the corpus has already: "error" refuses the source,
+        "skip" leaves the document out, "replace" removes the one of the corpus, in the same commit. Documents without
+        ids are not compared, nor are those of one source with each other
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; default all processors that it may use
     progress : show a progress bar, and at the end a line that says what was read, and as what, and what was left out
@@ -156,6 +161,7 @@ def ingest(
     check_names(text, signature(ingest).parameters)
     if overwrite and append:
         raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
+    check_choice(on_duplicate)
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = extended(root, current_manifest(root), overwrite, append)
@@ -207,12 +213,13 @@ def ingest(
             closed,
             pruned(given),
             new_words=not closed and not (pruned(given) and min_df is None and max_features is None),
+            on_duplicate=on_duplicate,
             left_out=left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
         )
-        manifest = build(reader, transaction, settings, workers, known)
-        if isinstance(authors, Mapping):
-            manifest = with_mapping(transaction, manifest, known, authors)
+        manifest, n_new = build(reader, transaction, settings, workers, known)
+        if isinstance(authors, Mapping) and n_new:
+            manifest = with_mapping(transaction, manifest, known, n_new, authors)
         transaction.commit(manifest)
     if shown(progress):
         say(str(manifest.ingestion))

@@ -17,15 +17,17 @@ from bigtopic.corpus.order import key_bounds
 from bigtopic.corpus.spill import spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
-from bigtopic.corpus.stored.stored_part import stored_kinds
+from bigtopic.corpus.stored.stored_part import stored_kinds, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import write_names
 from bigtopic.errors import InputError
+from bigtopic.ingestion.known_ids import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
 from bigtopic.ingestion.parse import ParsedRun, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
 from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, sort_run
+from bigtopic.ingestion.thin import ThinTask, thin_part
 from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
 
@@ -41,6 +43,7 @@ class SortedSource:
     n_rows : rows that the corpus then has
     columns : {name: type} of all further columns of the corpus; own : of those of this source
     n_empty, n_short : documents without words, and those left out as too short
+    duplicates : digests of the ids that the corpus had, S16 (n,)
     """
 
     names: Names
@@ -53,6 +56,7 @@ class SortedSource:
     has_text: bool
     n_empty: int
     n_short: int
+    duplicates: np.ndarray
 
     def plan(self, drafts: Place, order: Order) -> MergePlan:
         """How the runs are merged; drafts go to a place."""
@@ -76,9 +80,14 @@ def sort_source(
         When the source has no documents, no word is left, or the settings refuse what there is.
     """
     names = Names(reader, root, scratch, known, settings)
-    runs = sorted(_parsed(reader, scratch, names, workers, settings), key=lambda run: run.stream)
+    ids = None
+    if known is not None:
+        ids = ids_in_store(root, known, scratch, settings.on_duplicate)
+    runs = sorted(_parsed(reader, scratch, names, workers, settings, ids), key=lambda run: run.stream)
     n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
-    if not runs or not sum(run.n_docs for run in runs):
+    found = [run.duplicates for run in runs if run.duplicates is not None]
+    duplicates = np.concatenate([np.zeros(0, "S16"), *found])
+    if not sum(run.n_docs for run in runs) + len(duplicates):
         raise InputError(
             "the source holds no documents; check the path, or the iterable, which may be used up"
         )
@@ -100,6 +109,7 @@ def sort_source(
         has_text,
         n_empty=sum(run.n_empty for run in sorted_runs),
         n_short=sum(run.n_short for run in sorted_runs),
+        duplicates=duplicates,
     )
 
 
@@ -109,10 +119,11 @@ def build(
     settings: IngestSettings,
     workers: Workers,
     known: Manifest | None = None,
-) -> Manifest:
+) -> tuple[Manifest, int]:
     """Write the parts and names of a source into the store; the manifest returned is still to be committed.
 
-    `known` is the manifest of the corpus to extend, or None for a new corpus.
+    `known` is the manifest of the corpus to extend, or None for a new corpus. The parts of this source are the last
+    `n_new` of the manifest, which is returned, too.
 
     Raises
     ------
@@ -125,17 +136,19 @@ def build(
     paths = [transaction.path("parts", first + i) for i in range(source.n_parts)]
     transaction.claim(paths)
     records = list(_merged(source.runs, paths, plan, transaction, workers))
-    if not records:
+    if not records and not len(source.duplicates):
         least = f"every document has fewer than min_doc_length={settings.min_doc_length} tokens"
         raise InputError(
             f"{least}; lower it"
             if known is None
             else f"{least}, the setting of {transaction.root.url}; nothing to append"
         )
+    first += len(paths)
+    kept, n_replaced = _kept_parts(transaction, source, settings, workers, known, first)
     vocabulary, authors = _write_names(transaction, names)
-    return Manifest(
+    manifest = Manifest(
         generation=transaction.generation,
-        next_part=first + len(paths),
+        next_part=first + (0 if known is None else len(known.parts)),
         n_rows=source.n_rows,
         seed=settings.order.seed,
         shuffled=settings.order.shuffle,
@@ -145,10 +158,49 @@ def build(
         has_ids=source.has_ids or (known is not None and known.has_ids),
         text=text_record(settings, names),
         words=_limits_record(settings, names),
-        parts=(*(() if known is None else known.parts), *records),
+        parts=(*kept, *records),
         replaced=() if known is None else known.replaced,
-        ingestion=_ingestion(reader, source, records, known),
+        ingestion=replace(
+            _ingestion(reader, source, records, known),
+            skipped=len(source.duplicates) if settings.on_duplicate == "skip" else 0,
+            replaced=n_replaced,
+        ),
     )
+    return manifest, len(records)
+
+
+def _kept_parts(
+    transaction: Transaction,
+    source: SortedSource,
+    settings: IngestSettings,
+    workers: Workers,
+    known: Manifest | None,
+    first: int,
+) -> tuple[Sequence[PartRecord], int]:
+    """The parts of the corpus to extend, without the documents that are replaced, and how many these are.
+
+    A part that loses documents is written anew, with a number from `first` on, and its words are subtracted.
+    """
+    if known is None:
+        return (), 0
+    if settings.on_duplicate != "replace" or not len(source.duplicates):
+        return known.parts, 0
+    paths = [transaction.path("parts", first + i) for i in range(len(known.parts))]
+    transaction.claim(paths)
+    parts = stored_parts(transaction.root, replace(known, columns=source.columns), "thin")
+    gone = np.unique(source.duplicates)
+    tasks = [ThinTask(part, gone, path, transaction.drafts) for part, path in zip(parts, paths, strict=True)]
+    kept, n_gone = [], 0
+    with closing(workers.map(thin_part, tasks)) as results:
+        for result in results:
+            if result.record is not None:
+                kept.append(result.record)
+                if result.draft is not None:
+                    transaction.install(result.draft, result.record.path)
+            if result.counts is not None:
+                source.names.subtract(result.counts)
+            n_gone += result.n_gone
+    return kept, n_gone
 
 
 def _limits_record(settings: IngestSettings, names: Names) -> dict[str, Any]:
@@ -184,10 +236,15 @@ def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | N
 
 
 def _parsed(
-    reader: Any, scratch: Place, names: Names, workers: Workers, settings: IngestSettings
+    reader: Any,
+    scratch: Place,
+    names: Names,
+    workers: Workers,
+    settings: IngestSettings,
+    ids: KnownIds | None,
 ) -> Iterator[ParsedRun]:
     """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
-    function, n_entries = partial(parse_run, reader=reader, scratch=scratch), 0
+    function, n_entries = partial(parse_run, reader=reader, scratch=scratch, known_ids=ids), 0
     with (
         Progress("reading", reader.size, reader.unit, workers.progress) as bar,
         closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,

@@ -136,7 +136,7 @@ class Names:
         found = list(self.losses.groups)
         if self.stopped:
             which = f"{list_name((self._settings.text or {}).get('stop_words') or ())} stop words"
-            best = tuple(word for word, _ in self.stopped.most_common(EXAMPLES))
+            best = tuple(sorted(self.stopped, key=lambda word: (-self.stopped[word], word))[:EXAMPLES])
             found.insert(0, WordGroup(which, len(self.stopped), float(self.stopped.total()), best))
         if self.n_unknown:
             found.append(WordGroup(UNKNOWN, None, self.n_unknown))

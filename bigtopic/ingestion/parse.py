@@ -64,6 +64,7 @@ class ParsedRun:
     size : of the chunk in the reader's unit
     columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
     words, authors, stopped : counts, taken away once they are added up; of words and authors, and of stop words
+    duplicates : digests of the ids that the corpus to extend has, S16; None where they are not compared
     last_row : highest source row, when the documents know their rows, else -1
     first : row of the first document in the whole source, once known; what is added to rows that documents know
     """
@@ -80,6 +81,7 @@ class ParsedRun:
     words: WordCounts | None
     authors: WordCounts | None
     stopped: Mapping[str, int]
+    duplicates: np.ndarray | None
     last_row: int = -1
     first: int = 0
 
@@ -117,9 +119,14 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
                 yield number, chunk
 
 
-def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
-    """Parse a chunk and spill it. No other attempt at the same task writes to the same file."""
-    block = reader.parse(task.chunk)
+def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = None) -> ParsedRun:
+    """Parse a chunk and spill it, but for documents to be left out, see `bigtopic.ingestion.known_ids.KnownIds`.
+
+    No other attempt at the same task writes to the same file.
+    """
+    block, duplicates = reader.parse(task.chunk), None
+    if known_ids is not None:
+        block, duplicates = known_ids.checked(block)
     # Cast to the types of the compiled code: a custom reader may return others.
     words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
     arrays = {"indptr": block.indptr.astype(np.int64, copy=False), "words": words, "counts": counts}
@@ -160,6 +167,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
         _count(words, counts, block.vocabulary),
         None if block.authors is None else _count(block.authors, None, block.author_names),
         block.stopped,
+        duplicates,
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
     )
 
@@ -173,15 +181,14 @@ def _column(name: str, values: np.ndarray | Cells, task: ParseTask) -> np.ndarra
 
 
 def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:
-    """Every entry counts one document: words are unique within a document."""
+    """Every entry counts one document: words are unique within a document. Words without one are not counted."""
     from bigtopic.ingestion._kernels import count_entries
 
     n_words = int(words.max(initial=-1)) + 1 if names is None else len(names)
     totals = buffers.zeros((n_words, 2), np.float64)
     count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
-    if names is None:
-        found = np.flatnonzero(totals[:, 0] > 0)
-        totals = totals[found]
-    else:
-        found, totals = word_array(names), totals.copy()
+    found = np.flatnonzero(totals[:, 0] > 0)
+    totals = totals[found]
+    if names is not None:
+        found = word_array(names)[found]
     return WordCounts(found, totals[:, 1], totals[:, 0].astype(np.int64))

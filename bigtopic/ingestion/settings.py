@@ -33,6 +33,7 @@ class IngestSettings:
     pruned : words of that corpus were dropped that are not listed
     new_words : whether an append gives ids to words that the corpus lacks
     text : settings of the tokeniser for the manifest, or None
+    on_duplicate : what happens to documents whose id the corpus has: "error", "skip" or "replace"
     left_out : words that earlier documents were left without
     wordless : whether the documents may be without any word
     must_have_text : refuse a source without text, which was asked to be kept
@@ -47,6 +48,7 @@ class IngestSettings:
     closed: bool = False
     pruned: bool = False
     new_words: bool = True
+    on_duplicate: str = "error"
     left_out: frozenset[str] = frozenset()
     wordless: bool = False
     must_have_text: bool = False

@@ -16,7 +16,7 @@ from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["Order", "SortPlan", "SortedRun", "needed_words", "rearranged", "sort_run"]
+__all__ = ["Order", "SortPlan", "SortedRun", "counted", "needed_words", "rearranged", "sort_run"]
 
 _FEW_ENTRIES = 1 << 18  # NumPy sorts them before the compiled loop would be compiled, or loaded
 
@@ -78,7 +78,7 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
         n_short, dropped = 0, None
         if plan.min_doc_length > 0:
             short = _tokens_left(block, new_ids) < plan.min_doc_length
-            dropped = _counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
+            dropped = counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
             order, n_short = order[~short[order]], int(short.sum())
         block = _sorted_authors(rearranged(block, order, new_ids))
         arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
@@ -170,7 +170,7 @@ def _tokens_left(block: Block, new_ids: np.ndarray) -> np.ndarray:
     return document_tokens(replace(block, counts=kept))
 
 
-def _counted(block: Block) -> WordCounts:
+def counted(block: Block) -> WordCounts:
     """Counts of the words of some documents, by final id."""
     documents = np.bincount(block.words)
     words = np.flatnonzero(documents)

@@ -1,6 +1,6 @@
 """Stop words as people write them, words that are too common, and documents that come twice."""
 
-from recognition.case import Case, Read, Refused, Warned
+from recognition.case import Case, Read, Warned
 
 import bigtopic as bt
 
@@ -8,18 +8,11 @@ CONTRACTIONS = ["We've seen it: don't stop. Cats don't.", "a dog we've met"]
 TWO_KINDS = ["cat purr"] * 201 + ["dog bark"] * 199
 
 
-def _listed(folder):
-    """A file of stop words, in `folder`."""
-    path = folder / "stop.txt"
-    path.write_text("we've\ndon't\n", encoding="utf-8")
-    return path
-
-
-def _with_one(source, **settings):
+def _with_one(source):
     """A corpus with the document x; its source is then appended."""
 
     def make(folder):
-        bt.ingest([{"id": "x", "text": "cat"}], folder.parent / "corpus.zarr", client=False, **settings)
+        bt.ingest([{"id": "x", "text": "cat"}], folder.parent / "corpus.zarr", client=False)
         return source
 
     return make
@@ -103,12 +96,6 @@ CASES = [
         TWO_KINDS,
         Read(400, {"dog": 199, "bark": 199}),
         {"max_df": 0.5},
-    ),
-    Case(
-        "a document that is there already",
-        _with_one([{"id": "y", "text": "dog"}, {"id": "x", "text": "cow"}]),
-        Refused(["'x'", "on_duplicate="]),
-        {"append": True},
     ),
     Case(
         "a document that is there already, left out",

@@ -84,6 +84,7 @@ def nothing(path: Path) -> None:
     params=[
         "ingest",
         "append",
+        "replace",
         "overwrite",
         "compact",
         "overwrite with authors",
@@ -116,6 +117,10 @@ def actions() -> dict[str, Action]:
         old(path)
         bt.append(path, NEW, **here)
 
+    def named(path: Path) -> None:
+        bt.ingest(OLD, path, ids=["0", "1", "2"], **here)
+        bt.append(path, OLD[:1], ids=["4"], **here)
+
     def attach(path: Path, names: Any) -> None:
         bt.open_corpus(path).with_authors(names)
 
@@ -130,6 +135,11 @@ def actions() -> dict[str, Action]:
     return {
         "ingest": Action(nothing, lambda path: bt.ingest(NEW, path, **here), documents),
         "append": Action(old, lambda path: bt.append(path, NEW, **here), documents),
+        "replace": Action(
+            named,
+            lambda path: bt.append(path, NEW, ids=["0", "4"], on_duplicate="replace", **here),
+            documents,
+        ),
         "overwrite": Action(old, lambda path: bt.ingest(NEW, path, overwrite=True, **here), documents),
         "compact": Action(two_parts, lambda path: bt.compact(path, **here), documents),
         "overwrite with authors": Action(

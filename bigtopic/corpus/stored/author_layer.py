@@ -14,7 +14,7 @@ import numpy as np
 from bigtopic.corpus.authors import DocumentAuthors, document_authors
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.stored.manifest import Manifest, PartRecord
-from bigtopic.corpus.stored.stored_part import StoredPart, stored_names
+from bigtopic.corpus.stored.stored_part import StoredPart, stored_names, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import ArrayWriter, write_names
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -49,20 +49,17 @@ def attach(corpus: DocumentsInParts, given: Any) -> None:
 
 
 def with_mapping(
-    transaction: Transaction, manifest: Manifest, known: Manifest | None, given: Any
+    transaction: Transaction, manifest: Manifest, known: Manifest | None, n_new: int, given: Any
 ) -> Manifest:
-    """A manifest whose new parts, those that `known` lacks, have these authors, see `document_authors`.
+    """A manifest whose new parts, the last `n_new`, have these authors, see `document_authors`; others go on.
 
     Raises
     ------
     InputError
         When the authors do not fit the documents of the new parts.
     """
-    first = 0 if known is None else len(known.parts)
-    new = [
-        StoredPart(transaction.root, record, manifest.vocabulary.size, 0, manifest.columns, "authors")
-        for record in manifest.parts[first:]
-    ]
+    first = len(manifest.parts) - n_new
+    new = stored_parts(transaction.root, manifest, "authors")[first:]
     ids = np.concatenate([part.ids(0, part.n_docs) for part in new])
     rows = np.concatenate([part.rows(0, part.n_docs) for part in new])
     names = None if known is None else known.authors

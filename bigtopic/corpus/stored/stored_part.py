@@ -19,7 +19,7 @@ from bigtopic.storage.chunks import REMEDY, ChunkedArray
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["StoredNames", "StoredPart", "stored_kinds", "stored_names"]
+__all__ = ["StoredNames", "StoredPart", "stored_kinds", "stored_names", "stored_parts"]
 
 # Parts a process keeps open, each with 16 bytes a document and a few decoded chunks: one for every thread that reads.
 OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
@@ -68,6 +68,15 @@ class StoredPart:
         return self.record.has_text
 
     @property
+    def has_ids(self) -> bool:
+        """Whether its documents were given ids."""
+        return self.has("obs/document_id")
+
+    def has(self, array: str) -> bool:
+        """Whether an array is there."""
+        return array in self.record.crc32
+
+    @property
     def fingerprint(self) -> str:
         crc = "".join(self.record.crc32[name] for name in sorted(self.record.crc32))
         return f"{self.n_docs}-{self.nnz}-{crc}"
@@ -85,7 +94,7 @@ class StoredPart:
         return self._checked("obs/n_tokens", _open(self).array("obs/n_tokens", self.n_docs)[start:stop], 0)
 
     def ids(self, start: int, stop: int) -> np.ndarray:
-        if "obs/document_id" not in self.record.crc32:
+        if not self.has_ids:
             return word_array([str(row) for row in self.rows(start, stop).tolist()])
         return read_text(self.root, f"{self.record.path}/obs/document_id", start, stop, self.n_docs)
 
@@ -95,7 +104,7 @@ class StoredPart:
     def _column(self, name: str, start: int, stop: int) -> np.ndarray:
         """In the corpus's type; "" or NaN when another part has the column and this one not."""
         dtype, path = self.column_types[name], f"obs/{array_name(name)}"
-        if path not in self.record.crc32:
+        if not self.has(path):
             return absent(len(self.rows(start, stop)), dtype)  # not as many as a manifest claims
         values = read_any(self.root, f"{self.record.path}/{path}", start, stop, self.n_docs)
         if values.dtype == object and dtype != "string":
@@ -193,11 +202,18 @@ def _open_text(part: StoredPart) -> _OpenText:
     return _OpenText(part)
 
 
+def stored_parts(root: Place, manifest: Manifest, session: str) -> list[StoredPart]:
+    """The parts of a manifest; for `session` see `StoredPart`."""
+    n_words, n_authors = manifest.vocabulary.size, 0 if manifest.authors is None else manifest.authors.size
+    return [
+        StoredPart(root, record, n_words, n_authors, manifest.columns, session) for record in manifest.parts
+    ]
+
+
 def stored_kinds(root: Place, manifest: Manifest, names: Sequence[str]) -> dict[str, frozenset[str]]:
     """The kinds (`bigtopic.corpus.columns`) of the values in some columns; one part is in memory at a time."""
     kinds: dict[str, frozenset[str]] = {}
-    for record in manifest.parts if names else ():
-        part = StoredPart(root, record, manifest.vocabulary.size, 0, manifest.columns, "kinds")
+    for part in stored_parts(root, manifest, "kinds") if names else ():
         for name, values in part.columns(names, 0, part.n_docs).items():
             kinds[name] = kinds.get(name, frozenset()) | kinds_of(values)
     return kinds

@@ -1,0 +1,140 @@
+"""Documents that a corpus has already, by their ids: found where a source is parsed, before its words are counted.
+
+An id stands for its BLAKE2b of 16 bytes, which no two texts share in practice, so that the ids of ten million documents
+are 160 MB. Only ids that documents were given count: where a part or a source has none, nothing is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+
+from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.columns import Cells
+from bigtopic.corpus.spill import Header, Span, Spilled, spill
+from bigtopic.corpus.stored.manifest import Manifest
+from bigtopic.corpus.stored.schema import STRING_CHUNK
+from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
+from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.errors import InputError, SettingError
+from bigtopic.ingestion.parse import PlacedBlock
+from bigtopic.storage.place import Place
+
+__all__ = ["ON_DUPLICATE", "KnownIds", "check_choice", "digests", "ids_in_store", "positions_of"]
+
+ON_DUPLICATE = ("error", "skip", "replace")
+_SIZE = 16
+_NONE = np.zeros(0, f"S{_SIZE}")
+
+
+def check_choice(on_duplicate: str) -> None:
+    """Refuse what is not one of `ON_DUPLICATE`.
+
+    Raises
+    ------
+    SettingError
+    """
+    if on_duplicate not in ON_DUPLICATE:
+        raise SettingError(f"on_duplicate={on_duplicate!r}: give {', '.join(map(repr, ON_DUPLICATE))}")
+
+
+def digests(ids: Iterable[str]) -> np.ndarray:
+    """What stands for each id: S16 (n,)."""
+    found = b"".join([blake2b(one.encode(), digest_size=_SIZE).digest() for one in ids])
+    return np.frombuffer(found, f"S{_SIZE}")
+
+
+@dataclass(frozen=True)
+class KnownIds:
+    """The ids of a corpus in a scratch file, ascending, and what happens to a document that has one of them.
+
+    corpus : its URL, for messages
+    """
+
+    place: Place
+    header: Header
+    on_duplicate: str
+    corpus: str
+
+    def checked(self, block: RawBlock) -> tuple[RawBlock, np.ndarray]:
+        """The documents to store, and the digests of the ids that the corpus has.
+
+        Raises
+        ------
+        InputError
+            Naming the first of them, if they are to be refused.
+        """
+        if block.ids is None:
+            return block, _NONE
+        known, own = _read(self.place, self.header["ids"]), digests(block.ids)
+        there = known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own
+        if not there.any():
+            return block, _NONE
+        if self.on_duplicate == "error":
+            raise InputError(
+                f"{self.corpus} has a document {block.ids[int(np.argmax(there))]!r} already; pass on_duplicate='skip' "
+                "to leave such documents out, on_duplicate='replace' to store them instead of those that are there, or "
+                "other ids with ids="
+            )
+        return (_chosen(block, ~there) if self.on_duplicate == "skip" else block), own[there]
+
+
+def ids_in_store(root: Place, manifest: Manifest, scratch: Place, on_duplicate: str) -> KnownIds | None:
+    """The ids of a corpus; None if its documents have none."""
+    found = [digests(ids) for part in stored_parts(root, manifest, "ids") for _, ids in _pieces(part)]
+    if not found:
+        return None
+    place = scratch / "ids"
+    known = np.sort(np.concatenate(found))
+    return KnownIds(place, spill(place, {"ids": known.view(np.uint8)}), on_duplicate, root.url)
+
+
+def positions_of(part: StoredPart, gone: np.ndarray) -> np.ndarray:
+    """Mask (n_docs,) of the documents whose ids have one of these digests."""
+    there = np.zeros(part.n_docs, bool)
+    for start, ids in _pieces(part):
+        there[start : start + len(ids)] = np.isin(digests(ids), gone)
+    return there
+
+
+def _pieces(part: StoredPart) -> Iterator[tuple[int, list[str]]]:
+    """The ids that its documents were given, a chunk at a time, and where each chunk begins."""
+    for start in range(0, part.n_docs if part.has_ids else 0, STRING_CHUNK):
+        yield start, part.ids(start, min(start + STRING_CHUNK, part.n_docs)).tolist()
+
+
+# Read once per process, whatever the number of chunks.
+@lru_cache(maxsize=1)
+def _read(place: Place, span: Span) -> np.ndarray:
+    with Spilled(place, {"ids": span}) as spilled:
+        return spilled.read("ids").view(f"S{_SIZE}")
+
+
+def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:
+    """Some documents of a block; its words and authors stay, whether they occur or not."""
+    where = np.flatnonzero(keep)
+    indptr, entries = take_segments(block.indptr, where)
+    author_indptr = authors = None
+    if block.author_indptr is not None and block.authors is not None:
+        author_indptr, pairs = take_segments(block.author_indptr, where)
+        authors = block.authors[pairs]
+    block = replace(
+        block,
+        indptr=indptr,
+        words=block.words[entries],
+        counts=block.counts[entries],
+        ids=None if block.ids is None else [block.ids[i] for i in where],
+        columns={name: _taken(values, where) for name, values in block.columns.items()},
+        author_indptr=author_indptr,
+        authors=authors,
+        texts=None if block.texts is None else [block.texts[i] for i in where],
+    )
+    return replace(block, rows=block.rows[where]) if isinstance(block, PlacedBlock) else block
+
+
+def _taken(values: np.ndarray | Cells, where: np.ndarray) -> np.ndarray | Cells:
+    return Cells(values.texts[where], values.kinds) if isinstance(values, Cells) else values[where]

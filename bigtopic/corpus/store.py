@@ -232,12 +232,12 @@ class Corpus(DocumentsInParts):
         return verify(self)
 
     def __repr__(self) -> str:
-        from bigtopic.corpus.card import text_card
+        from bigtopic.corpus.summary.card import text_card
 
         return text_card(self)
 
     def _repr_html_(self) -> str:
-        from bigtopic.corpus.card import html_card
+        from bigtopic.corpus.summary.card import html_card
 
         return html_card(self)
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from bigtopic.corpus.columns import kinds_of_types, united
 from bigtopic.corpus.filter import narrowed
-from bigtopic.corpus.ingestion_record import Ingestion
 from bigtopic.corpus.order import key_bounds
 from bigtopic.corpus.spill import spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
@@ -20,6 +19,7 @@ from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.stored.stored_part import stored_kinds, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import write_names
+from bigtopic.corpus.summary.ingestion_record import Ingestion
 from bigtopic.errors import InputError
 from bigtopic.ingestion.known_ids import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.filter import VocabularySettings, dropped_words
-from bigtopic.corpus.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
+from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.text.stopwords import list_name
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch

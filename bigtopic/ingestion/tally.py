@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bigtopic.corpus.filter import VocabularySettings, dropped_words
-from bigtopic.corpus.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.spill import Header, Spilled, spill
+from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.ingestion.parse import WordCounts
 from bigtopic.storage.place import Place

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bigtopic.corpus.ingestion_record import Ingestion
 from bigtopic.corpus.stored.manifest_rules import check_manifest
 from bigtopic.corpus.stored.schema import FORMAT, FORMAT_VERSION, MANIFEST
+from bigtopic.corpus.summary.ingestion_record import Ingestion
 from bigtopic.errors import CorpusDamaged, CorpusVersionError
 from bigtopic.storage.json_rules import FieldError, record, whole
 from bigtopic.storage.names import WRITER

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from bigtopic.corpus.columns import array_name
-from bigtopic.corpus.ingestion_record import INGESTION
 from bigtopic.corpus.stored.schema import COLUMN_TYPES, MOST_WORDS
+from bigtopic.corpus.summary.ingestion_record import INGESTION
 from bigtopic.errors import InputError
 from bigtopic.storage.json_rules import (
     FieldError,

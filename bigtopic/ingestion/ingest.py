@@ -5,6 +5,7 @@ processes and clusters give the same corpus. Memory is bounded by
 
     tasks in flight x (a chunk of about 8 MB and what is parsed from it, or the entries of a part: 64 MiB)
     + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
+    + 16 bytes for each document of a corpus that is appended to, if its documents have ids
     + up to four files of counts that are read at a time x two chunks
 
 for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote,

@@ -127,11 +127,11 @@ def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:
         indptr=indptr,
         words=block.words[entries],
         counts=block.counts[entries],
-        ids=None if block.ids is None else [block.ids[i] for i in where],
+        ids=None if block.ids is None else [block.ids[i] for i in where.tolist()],
         columns={name: _taken(values, where) for name, values in block.columns.items()},
         author_indptr=author_indptr,
         authors=authors,
-        texts=None if block.texts is None else [block.texts[i] for i in where],
+        texts=None if block.texts is None else [block.texts[i] for i in where.tolist()],
     )
     return replace(block, rows=block.rows[where]) if isinstance(block, PlacedBlock) else block
 

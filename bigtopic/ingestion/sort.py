@@ -103,7 +103,7 @@ def needed_words(run: ParsedRun, common: frozenset[str], kept: Place, header: He
     stays = _lookup(_index_of(kept, header["words"], "words"), names) >= 0
     before = np.concatenate([[0], np.cumsum(stays[words])])[indptr]
     emptied = np.repeat(np.diff(before) == 0, np.diff(indptr))
-    return common.intersection(names[np.unique(words[emptied])])
+    return set(common.intersection(names[np.unique(words[emptied])]))
 
 
 def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:

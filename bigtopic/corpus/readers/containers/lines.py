@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
@@ -45,9 +46,13 @@ def split_lines(data: bytes) -> list[bytes]:
 
 
 def decode(
-    data: bytes, settings: TextSettings, place: str, line: int = 1, ends: Callable[[bytes], int] = newlines
+    data: bytes,
+    settings: TextSettings,
+    place: str,
+    first: Callable[[], int] = lambda: 1,
+    ends: Callable[[bytes], int] = newlines,
 ) -> str:
-    """Text of some bytes; `ends` counts the line ends in bytes.
+    """Text of some bytes; `first` says which line they begin in, `ends` counts the line ends in bytes.
 
     Raises
     ------
@@ -59,7 +64,7 @@ def decode(
     except UnicodeDecodeError as error:
         if error.start == 0 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{place} looks like UTF-16; convert it to UTF-8 with iconv") from None
-        at = line + ends(data[: error.start])
+        at = first() + ends(data[: error.start])
         raise InputError(
             f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "
             "(encoding='latin-1', say), or pass encoding_errors='replace' to accept damaged characters"
@@ -68,14 +73,7 @@ def decode(
 
 def lines_of(chunk: Chunk, file: File, settings: TextSettings) -> list[str]:
     """Decoded lines of a chunk, without a byte-order mark and line ends."""
-    data = chunk_bytes(chunk, file)
-    if settings.encoding_errors == "strict":
-        try:
-            text = data.decode(settings.encoding)
-        except UnicodeDecodeError:
-            text = decode(data, settings, chunk.name, first_line(chunk, file))
-    else:
-        text = data.decode(settings.encoding, settings.encoding_errors)
+    text = decode(chunk_bytes(chunk, file), settings, chunk.name, partial(first_line, chunk, file))
     if chunk.begins:
         text = text.removeprefix("\ufeff")
     lines = text.removesuffix("\n").split("\n")

@@ -69,7 +69,7 @@ def author_csr(lists: Sequence[Any], place: Callable[[int], str]) -> tuple[np.nd
     ids: list[int] = []
     indptr = np.zeros(len(lists) + 1, np.int64)
     for i, names in enumerate(lists):
-        own = dict.fromkeys(author_names(names, place(i)))
+        own = dict.fromkeys(author_names(names, i, place))
         ids.extend(index.setdefault(name, len(index)) for name in own)
         indptr[i + 1] = len(ids)
     return indptr, list(index), np.array(ids, np.int32)

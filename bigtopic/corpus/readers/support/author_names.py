@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bigtopic.corpus.columns import is_missing, name_text
@@ -14,22 +14,23 @@ __all__ = ["author_names", "not_a_name"]
 _NO_NAMES = Mapping | bytes | bytearray | memoryview
 
 
-def author_names(given: Any, where: str) -> Iterator[str]:
-    """The names in what a document has for its authors: a name, a list of names, or something missing.
+def author_names(given: Any, i: int, place: Callable[[int], str]) -> Iterator[str]:
+    """The names in what document i has for its authors: a name, a list of names, or something missing.
 
-    A number is the name with its digits, see `name_text`.
+    A number is the name with its digits, see `name_text`. `place` is asked only for the message: its answer may take
+    reading a file from its start.
 
     Raises
     ------
     InputError
-        For mappings, bytes, and lists inside lists; begins with `where`, the document.
+        For mappings, bytes, and lists inside lists; begins with the document's place.
     """
     for one in given if _is_list(given) else (given,):
         if isinstance(one, str):
             if name := one.strip():
                 yield name
         elif isinstance(one, _NO_NAMES) or _is_list(one):
-            raise not_a_name(one, where)
+            raise not_a_name(one, place(i))
         elif not is_missing(one):
             yield name_text(one)
 

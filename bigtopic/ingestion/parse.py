@@ -65,6 +65,7 @@ class ParsedRun:
     columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
     words, authors : counts, taken away once they are added up
     last_row : highest source row, when the documents know their rows, else -1
+    doubtful_author : a text taken for one author that may name several, or None
     first : row of the first document in the whole source, once known; what is added to rows that documents know
     """
 
@@ -80,6 +81,7 @@ class ParsedRun:
     words: WordCounts | None
     authors: WordCounts | None
     last_row: int = -1
+    doubtful_author: str | None = None
     first: int = 0
 
 
@@ -159,6 +161,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
         _count(words, counts, block.vocabulary),
         None if block.authors is None else _count(block.authors, None, block.author_names),
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
+        block.doubtful_author,
     )
 
 

@@ -41,6 +41,7 @@ def open_source(
     text_column: str | int | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
+    author_separator: str | None = None,
     weights: bool = False,
     keep_text: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -60,6 +61,8 @@ def open_source(
     columns : {name: one value per document}, or a table of these, to add; or names of the source's columns to keep
         (default all)
     text_column, id_column, author_column : fields of records and tables; numbers if there is no header
+    author_separator : what stands between the names in a text that holds several authors; None divides it where that is
+        certain, "" never
     weights : accept fractional counts
     keep_text : hand on the text of the documents
     storage_options : passed to fsspec for URLs
@@ -87,10 +90,11 @@ def open_source(
         keep_text,
         storage_options,
         forced=format is not None,
+        author_separator=author_separator,
     )
     reader = _open(source, format, options)
     if annotations:
-        return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options)))
+        return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options), author_separator))
     return reader
 
 

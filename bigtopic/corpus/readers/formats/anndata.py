@@ -248,11 +248,8 @@ class AnnDataReader:
         block = replace(block, ids=id_texts(obs.index), columns=columns)
         if author_column is None:
             return block
-        lists = [str(value).split(";") if isinstance(value, str) else value for value in obs[author_column]]
-        indptr, names, authors = author_csr(
-            [[n.strip() for n in v] if isinstance(v, list) else v for v in lists], place
-        )
-        return replace(block, author_indptr=indptr, author_names=names, authors=authors)
+        values = list(obs[author_column])
+        return replace(block, **author_csr(values, place, self.options.author_separator)._asdict())
 
     def _read(self, chunk: Chunk, indptr: np.ndarray | None) -> Any:
         """Rows `chunk.start:chunk.stop` from the store."""

@@ -2,7 +2,7 @@
 
 The first row is the header when it names the text column or looks like names: short and distinct, none a number. As in
 pandas, a column without a name is called "Unnamed: 0" and the second "x" is "x.1". Without a header, columns are called
-"0", "1", ... Further columns are typed as pandas would type them; authors in one cell are separated by ";".
+"0", "1", ... Further columns are typed as pandas would type them; for several authors in a cell see `split_names`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,128 @@
+"""Folders, documents cut out of files, encodings, sidecar files, and names of authors."""
+
+from __future__ import annotations
+
+import json
+
+import pandas
+from recognition.case import Case, Files, Read, Refused, Warned
+
+ANN_BOB = [["Ann", "Bob"], ["Bob"]]
+DOUBT = "author_separator="
+
+
+def _lines(first, second="Bob", **further):
+    """Two documents, and what each has for its authors."""
+    records = [{"text": "cat", "authors": first}, {"text": "dog", "authors": second}]
+    return Files({"a.jsonl": "".join(json.dumps({**record, **further}) + "\n" for record in records)})
+
+
+def _authors(name, first, right, second="Bob", **options):
+    words = {"cat": 1, "dog": 1}
+    read = Read(2, words, columns={}, authors=right)
+    return Case(f"authors: {name}", _lines(first, second), read, options)
+
+
+def _doubtful(name, first, second="Bob"):
+    read = Read(2, {"cat": 1, "dog": 1}, columns={}, authors=[[first], [second]])
+    return Case(f"authors in doubt: {name}", _lines(first, second), Warned(DOUBT, read))
+
+
+SURNAMES = [["Smith, J.", "Lee, K."], ["Park, S."]]
+WORDS = {"cat": 1, "dog": 1}
+AUTHORS = [
+    _authors("semicolons", "Ann; Bob", ANN_BOB),
+    _authors("semicolons after surnames", "Smith, J.; Lee, K.", SURNAMES, "Park, S."),
+    _authors("bars", "Ann|Bob", ANN_BOB),
+    _authors("lines", "Ann\nBob", ANN_BOB),
+    _authors("a list that Python wrote", "['Ann', 'Bob']", ANN_BOB, "['Bob']"),
+    _authors("a list that JSON wrote", '["Ann", "Bob"]', ANN_BOB, '["Bob"]'),
+    _authors("initials after surnames", "Smith, J., Lee, K.", SURNAMES, "Park, S."),
+    _authors("initials after surnames, and", "Smith, J., and Lee, K.", SURNAMES, "Park, S."),
+    _authors("initials after surnames, ampersand", "Smith, J., & Lee, K.", SURNAMES, "Park, S."),
+    _authors("bare initials", "Smith J, Lee KM", [["Smith J", "Lee KM"], ["Park S"]], "Park S"),
+    _authors(
+        "initials first",
+        "J. Smith, K.-M. Lee and P. O'Neil",
+        [["J. Smith", "K.-M. Lee", "P. O'Neil"], ["Bob"]],
+    ),
+    _authors("BibTeX", "Smith, John and Lee, Kim", [["Smith, John", "Lee, Kim"], ["Park, Sun"]], "Park, Sun"),
+    _authors("a library's one name each", "Smith, John", [["Smith, John"], ["Lee, Kim"]], "Lee, Kim"),
+    _authors("names of several words", "Anna-Lena de la Cruz", [["Anna-Lena de la Cruz"], ["Bob"]]),
+    _authors("an entity", "Smith &amp; Co", [["Smith &amp; Co"], ["Bob"]]),
+    _authors("AT&T", "AT&T", [["AT&T"], ["Bob"]]),
+    _authors(
+        "commas inside a list",
+        ["Smith, John", "Ministry of Trade and Industry"],
+        [["Smith, John", "Ministry of Trade and Industry"], ["Bob"]],
+        ["Bob"],
+    ),
+    _authors("missing", None, [[], ["Bob"]]),
+    _authors("a comma is said to divide", "Ann, Bob", ANN_BOB, author_separator=","),
+    _authors("'and' is said to divide", "Ann and Bob", ANN_BOB, author_separator=" and "),
+    _authors(
+        "nothing is said to divide",
+        "Ann, Bob and Cleo; Dora",
+        [["Ann, Bob and Cleo; Dora"], ["Bob"]],
+        author_separator="",
+    ),
+    _doubtful("and", "Ann and Bob"),
+    _doubtful("a ministry", "Ministry of Trade and Industry"),
+    _doubtful("several commas", "Ann Lee, Bob Smith, Cleo", "Dora"),
+    _doubtful("a comma in one of two", "Ann, Bob", "Ann"),
+    Case(
+        "authors: arXiv's parsed names go before its text",
+        Files(
+            {
+                "a.jsonl": json.dumps(
+                    {
+                        "abstract": "cat",
+                        "authors": "C. Balázs, E. L. Berger",
+                        "authors_parsed": [["Balázs", "C.", ""], ["Berger", "E. L.", "Jr."]],
+                    }
+                )
+                + "\n"
+            }
+        ),
+        Read(
+            1,
+            {"cat": 1},
+            columns={"authors": ["C. Balázs, E. L. Berger"]},
+            authors=[["C. Balázs", "E. L. Berger Jr."]],
+        ),
+    ),
+    Case(
+        "authors: lists in lists are not names",
+        _lines([["Ann", "Bob"]]),
+        Refused(["give names as text", "line 1"]),
+    ),
+    Case(
+        "authors: a table's cell",
+        Files({"a.csv": "text,authors\ncat,Ann|Bob\ndog,Bob\n"}),
+        Read(2, WORDS, columns={}, authors=ANN_BOB),
+    ),
+    Case(
+        "authors in doubt: a table's cell",
+        Files({"a.csv": 'text,author\ncat,"Ann, Bob"\ndog,Bob\n'}),
+        Warned(DOUBT, Read(2, WORDS, columns={}, authors=[["Ann, Bob"], ["Bob"]])),
+    ),
+    Case(
+        "authors: a frame's cell",
+        pandas.DataFrame({"text": ["cat", "dog"], "authors": ["Ann; Bob", None]}),
+        Read(2, WORDS, columns={}, authors=[["Ann", "Bob"], []]),
+    ),
+    Case(
+        "authors: given beside texts",
+        ["cat", "dog"],
+        Read(2, WORDS, authors=ANN_BOB),
+        {"authors": ["Ann; Bob", "Bob"]},
+    ),
+    Case(
+        "authors in doubt: given beside texts",
+        ["cat", "dog"],
+        Warned(DOUBT, Read(2, WORDS, authors=[["Ann and Bob"], ["Bob"]])),
+        {"authors": ["Ann and Bob", "Bob"]},
+    ),
+]
+
+CASES = [*AUTHORS]

@@ -114,10 +114,6 @@ def test_a_binary_file_in_a_folder_of_texts(tmp_path):
     refused(tmp_path, "zz.txt is a binary file", "leave it out")
 
 
-def test_utf16_says_how_to_convert(tmp_path):
-    refused(write(tmp_path / "x.txt", "some text".encode("utf-16")), "UTF-16", "iconv")
-
-
 # --- bytes that are not text
 
 
@@ -729,8 +725,3 @@ def test_text_that_only_begins_like_a_page_is_text(text, tmp_path):
 def test_records_in_one_array(n, tmp_path):
     path = write(tmp_path / "x.json", json.dumps([{"text": "some words"}] * n))
     refused(path, "x.json is one JSON array", "jq", "orient='records', lines=True")
-
-
-@pytest.mark.parametrize("name", ["x.csv", "x.txt", "x.tsv"])
-def test_a_table_in_utf_16(name, tmp_path):
-    refused(write(tmp_path / name, "id\ttext\n1\tsome words\n".encode("utf-16")), name, "UTF-16", "iconv")

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
+import numpy as np
 import pandas
+import pytest
 from recognition.case import Case, Files, Read, Refused, Warned
+
+
+def _cells(folder):
+    anndata = pytest.importorskip("anndata")
+    obs = pandas.DataFrame({"authors": ["Ann; Bob", "Bob"]}, index=["x", "y"])
+    return anndata.AnnData(np.eye(2), obs=obs, var=pandas.DataFrame(index=["cat", "dog"]))
+
 
 ANN_BOB = [["Ann", "Bob"], ["Bob"]]
 DOUBT = "author_separator="
@@ -111,6 +121,7 @@ AUTHORS = [
         pandas.DataFrame({"text": ["cat", "dog"], "authors": ["Ann; Bob", None]}),
         Read(2, WORDS, columns={}, authors=[["Ann", "Bob"], []]),
     ),
+    Case("authors: a column of AnnData", _cells, Read(2, {"cat": 1, "dog": 1}, columns={}, authors=ANN_BOB)),
     Case(
         "authors: given beside texts",
         ["cat", "dog"],
@@ -125,4 +136,60 @@ AUTHORS = [
     ),
 ]
 
-CASES = [*AUTHORS]
+LINES = "Ein Kätzchen\ndas Mädchen\n"
+UMLAUTS = {"ein": 1, "kätzchen": 1, "das": 1, "mädchen": 1}
+ENCODINGS = [
+    *(
+        Case(f"encodings: text in {encoding}", Files({"a.txt": LINES.encode(encoding)}), Read(2, UMLAUTS))
+        for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
+    ),
+    Case(
+        "encodings: big-endian with a mark",
+        Files({"a.txt": b"\xfe\xff" + LINES.encode("utf-16-be")}),
+        Read(2, UMLAUTS),
+    ),
+    Case(
+        "encodings: Russian without a mark",
+        Files({"a.txt": "Кошка спит\nсобака бежит\n".encode("utf-16-le")}),
+        Read(2, {"кошка": 1, "спит": 1, "собака": 1, "бежит": 1}),
+    ),
+    Case(
+        "encodings: a table of Excel's 'Unicode text'",
+        Files({"a.tsv": "id\ttext\nx\tÄste\ny\tÄste\n".encode("utf-16")}),
+        Read(2, {"äste": 2}, ids=["x", "y"]),
+    ),
+    Case(
+        "encodings: records",
+        Files({"a.jsonl": '{"id": "x", "text": "Äste"}\n'.encode("utf-16")}),
+        Read(1, {"äste": 1}, ids=["x"]),
+    ),
+    Case(
+        "encodings: compressed",
+        Files({"a.txt.gz": gzip.compress(LINES.encode("utf-16"))}),
+        Read(2, UMLAUTS),
+    ),
+    Case(
+        "encodings: a folder of texts in several",
+        Files({"a.txt": "Äste".encode("utf-16"), "b.txt": "Äste".encode()}),
+        Read(2, {"äste": 2}, ids=["a.txt", "b.txt"]),
+    ),
+    Case(
+        "encodings: cut in the middle",
+        Files({"a.txt": LINES.encode("utf-16")[:-1]}),
+        Refused(["a.txt", "UTF-16", "iconv"]),
+    ),
+    Case(
+        "encodings: UTF-16 said to be something else",
+        Files({"a.txt": LINES.encode("utf-16")}),
+        Refused(["a.txt", "UTF-16", "encoding="]),
+        {"encoding": "latin-1"},
+    ),
+    Case(
+        "encodings: zero bytes in text",
+        Files({"a.txt": b"one two\0three\n" * 9}),
+        Refused(["a.txt", "zero bytes"]),
+    ),
+    Case("encodings: small integers", Files({"a.bin": bytes(range(64)) * 8}), Refused("zero bytes")),
+]
+
+CASES = [*AUTHORS, *ENCODINGS]

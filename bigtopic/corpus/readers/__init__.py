@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
 from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
+from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import FORMATS
 from bigtopic.corpus.readers.support.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
@@ -232,6 +233,8 @@ def _files_of(path: str) -> list[File]:
 
 def _open_files(files: list[File], options: Options) -> Reader:
     files = with_content(files)
+    for file in files:
+        check_encoding(file, options.text)
     module = _recognise(files[0])
     for file in files[1:]:
         other = _recognise(file)
@@ -255,9 +258,7 @@ def _recognise(file: File) -> ModuleType:
     if sure < _SURE:
         refuse_foreign(file.path, file.sample)
     if sure <= 0.1 and b"\0" in file.sample:
-        utf16 = file.sample[:2] in (b"\xff\xfe", b"\xfe\xff")
-        remedy = (
-            "it looks like UTF-16: convert it to UTF-8 with iconv" if utf16 else "give text or a known format"
+        raise InputError(
+            f"{file.path} is a binary file (it holds zero bytes) of unknown format; give text or a known format"
         )
-        raise InputError(f"{file.path} is a binary file (it holds zero bytes) of unknown format; {remedy}")
     return best

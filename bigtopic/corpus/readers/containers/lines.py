@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import lookup
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, n
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError
 
-__all__ = ["LineStream", "decode", "lines_of"]
+__all__ = ["LineStream", "check_encoding", "decode", "lines_of"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,19 @@ def split_lines(data: bytes) -> list[bytes]:
     return (data[:-1] if data.endswith(b"\n") else data).split(b"\n")
 
 
+def check_encoding(file: File, settings: TextSettings) -> None:
+    """Refuse a file in UTF-16 if the caller says that it is something else.
+
+    Raises
+    ------
+    InputError
+    """
+    if file.wide and lookup(settings.encoding).name != "utf-8":
+        raise InputError(
+            f"{file.path} is {file.wide.upper()} text, not encoding={settings.encoding!r}; leave encoding= out"
+        )
+
+
 def decode(
     data: bytes,
     settings: TextSettings,
@@ -62,8 +76,6 @@ def decode(
     try:
         return data.decode(settings.encoding, settings.encoding_errors)
     except UnicodeDecodeError as error:
-        if error.start == 0 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError(f"{place} looks like UTF-16; convert it to UTF-8 with iconv") from None
         at = first() + ends(data[: error.start])
         raise InputError(
             f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "

@@ -77,8 +77,8 @@ def split_names(text: str, separator: str | None = None) -> list[Any]:
         return text.split(separator) if separator else [text]
     if len(names := _ENDED.findall(text)) > 1:
         return names
-    if text.lstrip().startswith("[") and (names := _literal(text)) is not None:
-        return parsed_names(names)
+    if text.lstrip().startswith("[") and (listed := _literal(text)) is not None:
+        return parsed_names(listed)
     if "," in text or _AND.search(text):
         return _certain_names(" ".join(text.split()).rstrip(", ")) or [text]
     return [text]

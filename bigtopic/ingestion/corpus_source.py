@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ class CorpusReader:
 
     name = "corpus"
     unit = "docs"
+    taken: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, corpus: Corpus, keep_text: bool = True) -> None:
         words = corpus.vocabulary.words

@@ -72,6 +72,7 @@ class Reader(Protocol):
     n_words : width, when the source has fixed word ids and says how many
     vocabulary : the words of fixed ids, when known
     size : total in `unit` ("B" or "docs"), or None
+    taken : what was guessed, in short phrases for the user: {"header": "the first row", "text_column": "review"}
     """
 
     name: str
@@ -79,6 +80,7 @@ class Reader(Protocol):
     vocabulary: list[str] | None
     size: int | None
     unit: str
+    taken: Mapping[str, str]
 
     def streams(self) -> list[Any]:
         """The pieces, in the source's order."""

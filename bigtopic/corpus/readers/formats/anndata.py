@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +221,7 @@ class AnnDataReader:
     name: str = "anndata"
     unit: str = "docs"
     author_separator: str | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_words(self) -> int:

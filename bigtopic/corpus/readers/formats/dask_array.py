@@ -4,8 +4,8 @@ may be unknown. A block is a chunk, computed where it is parsed, unless it lives
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,7 @@ class DaskArrayReader:
     weights: bool = False
     name: str = "dask_array"
     unit: str = "docs"
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "stream": None}

@@ -103,6 +103,7 @@ class DocumentReader:
     size: int | None = None
     unit: str = "B"
     collocations: frozenset[tuple[str, str]] = frozenset()
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def vocabulary(self) -> list[str] | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,7 @@ class PairsReader:
     check_head: bool
     head: str | None
     unit: str = "B"
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,7 @@ class TriplesReader:
     vocabulary: list[str] | None
     weights: bool
     unit: str = "B"
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         offsets = np.cumsum([0, *(file.n_docs for file in self.files)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.corpus.readers import FORMATS, open_source
+from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -106,3 +108,16 @@ def test_every_format_is_read_in_more_than_one_chunk(tmp_path, monkeypatch):
         if n_chunks > 1:
             found.add(reader.name)
     assert found == set(FORMATS) - {"saved_matrix"}  # its reader is that of `matrix`
+
+
+@pytest.mark.parametrize("longer", [-1, 0, 1, SAMPLE_BYTES])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_first_record_as_long_as_what_is_looked_at(longer, indent, tmp_path):
+    rest = len(json.dumps([{"text": ""}, {"text": "dog"}], indent=indent))
+    text = ("cat " * SAMPLE_BYTES)[: SAMPLE_BYTES + longer - rest]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"text": text}, {"text": "dog"}], indent=indent))
+    assert path.stat().st_size == SAMPLE_BYTES + longer
+    reader = open_source(path)
+    (block,) = [reader.parse(chunk) for stream in reader.streams() for chunk in stream.chunks()]
+    assert block.n_docs == 2 and "dog" in block.vocabulary

@@ -192,4 +192,49 @@ ENCODINGS = [
     Case("encodings: small integers", Files({"a.bin": bytes(range(64)) * 8}), Refused("zero bytes")),
 ]
 
-CASES = [*AUTHORS, *ENCODINGS]
+RECORDS = [{"id": "x", "text": 'cat ]} \\" cat', "n": {"a": [1]}}, {"id": "y", "text": "dog", "n": None}]
+COUNTED = Read(2, {"cat": 2, "dog": 1}, ids=["x", "y"], columns={"n": ['{"a": [1]}', ""]})
+
+
+def _json(name, text, right, **options):
+    """A case for each of the two names."""
+    return [Case(f"JSON: {name}, {file}", Files({file: text}), right, options) for file in ("a.json", "a")]
+
+
+JSON = [
+    *_json("an array", json.dumps(RECORDS), COUNTED),
+    *_json("a pretty array", json.dumps(RECORDS, indent=2), COUNTED),
+    *_json("an array, a record to a line", "[" + ",\n".join(map(json.dumps, RECORDS)) + "]\n", COUNTED),
+    *_json("an array after a mark", "\ufeff" + json.dumps(RECORDS, indent=1), COUNTED),
+    *_json("pretty records", "".join(json.dumps(record, indent=2) + "\n" for record in RECORDS), COUNTED),
+    *_json("one pretty record", json.dumps(RECORDS[0], indent=4), Read(1, {"cat": 2}, ids=["x"])),
+    *_json(
+        "an array of records without an end", json.dumps(RECORDS, indent=2)[:-2], Refused(["a", "cut short"])
+    ),
+    *_json("a comma too many", json.dumps(RECORDS)[:-1] + ",]", Refused(["a", "line 1", "not JSON"])),
+    *_json("no comma", "[\n" + "\n".join(map(json.dumps, RECORDS)) + "]", Refused(["a", "line 3", "comma"])),
+    *_json("something after an array", json.dumps(RECORDS) + "\nmore", Refused(["a", "line 2", "follows"])),
+    *_json(
+        "records in a field",
+        json.dumps({"took": 3, "hits": RECORDS}, indent=1),
+        Refused(["'hits'", "jq -c '.[\"hits\"][]'"]),
+    ),
+    Case("JSON: an array of texts", Files({"a.json": '["a cat", "dogs"]'}), Read(2, {"cat": 1, "dogs": 1})),
+    Case("JSON: a pretty array of texts", Files({"a.json": '[\n"cat",\n"dog"\n]'}), Read(2, WORDS)),
+    Case("JSON: an array of token lists", Files({"a.json": '[["cat"], ["dog"]]'}), Read(2, WORDS)),
+    Case(
+        "JSON: a list of tokens to a line",
+        Files({"a.json": '["cat", "dog"]\n["dog"]\n'}),
+        Read(2, {"cat": 1, "dog": 2}),
+    ),
+    Case("JSON: one list of tokens", Files({"a.json": '["cat", "dog"]\n'}), Read(1, WORDS)),
+    Case("JSON: a text that begins with a bracket", Files({"a.txt": "[1] cat\n[2] dog\n"}), Read(2, WORDS)),
+    Case("JSON: a text that begins with a brace", Files({"a.txt": "{\ncat\n}\n"}), Read(3, {"cat": 1})),
+    Case(
+        "JSON: a folder with a record to a file",
+        Files({f"{record['id']}.json": json.dumps(record, indent=2) for record in RECORDS}),
+        COUNTED,
+    ),
+]
+
+CASES = [*AUTHORS, *ENCODINGS, *JSON]

@@ -57,6 +57,27 @@ def json_lines(path: Path, n_docs: int) -> dict[str, Any]:
     return {}
 
 
+def json_array(path: Path, n_docs: int, indent: int | None = None) -> dict[str, Any]:
+    with path.open("w") as file:
+        json.dump(
+            [{**fields, "text": text_of(words)} for fields, words in documents(n_docs)], file, indent=indent
+        )
+    return {}
+
+
+def json_pretty(path: Path, n_docs: int) -> dict[str, Any]:
+    return json_array(path, n_docs, indent=2)
+
+
+def json_values(path: Path, n_docs: int) -> dict[str, Any]:
+    with path.open("w") as file:
+        file.writelines(
+            json.dumps({**fields, "text": text_of(words)}, indent=2) + "\n"
+            for fields, words in documents(n_docs)
+        )
+    return {}
+
+
 def csv(path: Path, n_docs: int, delimiter: str = ",") -> dict[str, Any]:
     with path.open("w") as file:
         file.write(delimiter.join(["id", "authors", "date", "year", "score", "text"]) + "\n")
@@ -122,6 +143,9 @@ def matrix_market(path: Path, n_docs: int) -> dict[str, Any]:
 WRITERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "text.txt": text,
     "json_lines.jsonl": json_lines,
+    "array.json": json_array,
+    "pretty.json": json_pretty,
+    "values.json": json_values,
     "csv.csv": csv,
     "tsv.tsv": tsv,
     "csv_triples.csv": csv_triples,

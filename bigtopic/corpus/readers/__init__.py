@@ -16,10 +16,10 @@ from types import ModuleType
 from typing import Any, cast
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
+from bigtopic.corpus.readers.beside.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
 from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import FORMATS
-from bigtopic.corpus.readers.support.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.text.text_settings import TextSettings

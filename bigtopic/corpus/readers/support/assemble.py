@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.readers.support.author_names import DoubtfulNames, author_names
+from bigtopic.corpus.readers.beside.author_names import DoubtfulNames, author_names
 from bigtopic.corpus.text.raw import RawBlock
 
 __all__ = ["DocumentAuthors", "author_csr", "canonical", "check_counts", "restrict"]

@@ -72,6 +72,11 @@ class _WithFormats(click.Command):
 @click.option("--id-column", help="Column with the document's name, in records and tables.")
 @click.option("--author-column", help="Column with the authors or tags, in records and tables.")
 @click.option(
+    "--author-separator",
+    help="What stands between names in a text with several authors, such as ','; '' takes it for one name. By default, "
+    "it is divided where that is certain.",
+)
+@click.option(
     "--stop-words",
     default="auto",
     show_default=True,

@@ -22,8 +22,8 @@ from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.order import source_order
 from bigtopic.corpus.part import PartView
+from bigtopic.corpus.readers.beside.author_names import not_a_name
 from bigtopic.corpus.readers.support.assemble import author_csr
-from bigtopic.corpus.readers.support.author_names import not_a_name
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, SettingError
 
@@ -108,7 +108,9 @@ def _in_order(found: Mapping[int, Iterable[str]], rows: np.ndarray) -> DocumentA
     """Names are numbered in the source's order, as at ingest, then put beside the documents as they come."""
     where = source_order(rows)
     where = np.arange(len(rows)) if where is None else where
-    indptr, names, authors = author_csr([list(found.get(position, ())) for position in where.tolist()], str)
+    indptr, names, authors, _ = author_csr(
+        [list(found.get(position, ())) for position in where.tolist()], str
+    )
     falling = np.argsort(-np.bincount(authors, minlength=len(names)), kind="stable")
     new_ids = np.argsort(falling).astype(np.int32)
     indptr, entries = take_segments(indptr, np.argsort(where))

@@ -75,6 +75,7 @@ def ingest(
     text_column: str | int | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
+    author_separator: str | None = None,
     min_df: float | None = None,
     max_df: float | None = None,
     max_features: int | None = None,
@@ -109,6 +110,8 @@ def ingest(
     authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
+    author_separator : what stands between the names in a text with several authors, such as "," or " and ". None
+        divides it where that is certain ("A; B", "Smith, J., Lee, K.") and warns where it may be meant; "" never does
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float). `min_df=None` is
         1, but see `append`. `max_df=None` is 0.5 for text of 100 documents or more without a `vocabulary`, where it
         keeps the words of documents that have no others, and else no limit
@@ -185,6 +188,7 @@ def ingest(
             text_column=text_column,
             id_column=id_column,
             author_column=author_column,
+            author_separator=author_separator,
             weights=weights,
             keep_text=keeps_text(known) if keep_text is None else keep_text,
             storage_options=storage_options,

@@ -20,7 +20,7 @@ from bigtopic.corpus.stored.stored_part import stored_kinds, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import write_names
 from bigtopic.corpus.summary.ingestion_record import Ingestion
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, warn
 from bigtopic.ingestion.known_ids import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
@@ -245,6 +245,7 @@ def _parsed(
 ) -> Iterator[ParsedRun]:
     """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
     function, n_entries = partial(parse_run, reader=reader, scratch=scratch, known_ids=ids), 0
+    doubtful: str | None = None
     with (
         Progress("reading", reader.size, reader.unit, workers.progress) as bar,
         closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
@@ -253,6 +254,12 @@ def _parsed(
             if settings.must_have_text and "text" not in run.header:
                 raise InputError(
                     f"keep_text=True: {reader.name} has no text that belongs to its documents; leave keep_text out"
+                )
+            if run.doubtful_author and doubtful is None:
+                doubtful = run.doubtful_author
+                warn(
+                    f"{doubtful!r:.100} is taken for one author, but may name several; set author_separator= to what "
+                    "stands between names, such as ',' or ' and ', or to '' if it is one name"
                 )
             names.add(run)
             n_entries += run.nnz

@@ -66,6 +66,7 @@ class ParsedRun:
     words, authors, stopped : counts, taken away once they are added up; of words and authors, and of stop words
     duplicates : digests of the ids that the corpus to extend has, S16; None where they are not compared
     last_row : highest source row, when the documents know their rows, else -1
+    doubtful_author : a text taken for one author that may name several, or None
     first : row of the first document in the whole source, once known; what is added to rows that documents know
     """
 
@@ -83,6 +84,7 @@ class ParsedRun:
     stopped: Mapping[str, int]
     duplicates: np.ndarray | None
     last_row: int = -1
+    doubtful_author: str | None = None
     first: int = 0
 
 
@@ -169,6 +171,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
         block.stopped,
         duplicates,
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
+        block.doubtful_author,
     )
 
 

@@ -114,10 +114,6 @@ def test_a_binary_file_in_a_folder_of_texts(tmp_path):
     refused(tmp_path, "zz.txt is a binary file", "leave it out")
 
 
-def test_utf16_says_how_to_convert(tmp_path):
-    refused(write(tmp_path / "x.txt", "some text".encode("utf-16")), "UTF-16", "iconv")
-
-
 # --- bytes that are not text
 
 
@@ -445,7 +441,6 @@ def test_wrong_json(tmp_path):
     refused(write(tmp_path / "x.jsonl", '{"text": "a"}\n{"text": 3}\n'), "x.jsonl, line 2", "one kind")
     refused(write(tmp_path / "x.jsonl", '{"title": "a"}\n'), "title", "text_column=")
     refused(write(tmp_path / "x.jsonl", '{"text": "a"}\n'), "no field named 'body'", text_column="body")
-    refused(write(tmp_path / "x.json", '[\n{"text": "a"}\n]\n'), "JSON array", "jq")
     refused(write(tmp_path / "x.jsonl", '{"counts": {"a": -1}}\n'), "x.jsonl, line 1", "negative")
 
 
@@ -723,14 +718,3 @@ def test_a_fragment_of_a_page_is_known_by_its_name(tmp_path):
 )
 def test_text_that_only_begins_like_a_page_is_text(text, tmp_path):
     assert read(write(tmp_path / "x.txt", text))[0].n_docs == 1
-
-
-@pytest.mark.parametrize("n", [1, 50_000])
-def test_records_in_one_array(n, tmp_path):
-    path = write(tmp_path / "x.json", json.dumps([{"text": "some words"}] * n))
-    refused(path, "x.json is one JSON array", "jq", "orient='records', lines=True")
-
-
-@pytest.mark.parametrize("name", ["x.csv", "x.txt", "x.tsv"])
-def test_a_table_in_utf_16(name, tmp_path):
-    refused(write(tmp_path / name, "id\ttext\n1\tsome words\n".encode("utf-16")), name, "UTF-16", "iconv")

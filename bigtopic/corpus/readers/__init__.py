@@ -16,9 +16,10 @@ from types import ModuleType
 from typing import Any, cast
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
+from bigtopic.corpus.readers.beside.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
+from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import FORMATS
-from bigtopic.corpus.readers.support.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.text.text_settings import TextSettings
@@ -41,6 +42,7 @@ def open_source(
     text_column: str | int | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
+    author_separator: str | None = None,
     weights: bool = False,
     keep_text: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -60,6 +62,8 @@ def open_source(
     columns : {name: one value per document}, or a table of these, to add; or names of the source's columns to keep
         (default all)
     text_column, id_column, author_column : fields of records and tables; numbers if there is no header
+    author_separator : what stands between the names in a text that holds several authors; None divides it where that is
+        certain, "" never
     weights : accept fractional counts
     keep_text : hand on the text of the documents
     storage_options : passed to fsspec for URLs
@@ -87,10 +91,11 @@ def open_source(
         keep_text,
         storage_options,
         forced=format is not None,
+        author_separator=author_separator,
     )
     reader = _open(source, format, options)
     if annotations:
-        return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options)))
+        return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options), author_separator))
     return reader
 
 
@@ -228,6 +233,8 @@ def _files_of(path: str) -> list[File]:
 
 def _open_files(files: list[File], options: Options) -> Reader:
     files = with_content(files)
+    for file in files:
+        check_encoding(file, options.text)
     module = _recognise(files[0])
     for file in files[1:]:
         other = _recognise(file)
@@ -251,9 +258,7 @@ def _recognise(file: File) -> ModuleType:
     if sure < _SURE:
         refuse_foreign(file.path, file.sample)
     if sure <= 0.1 and b"\0" in file.sample:
-        utf16 = file.sample[:2] in (b"\xff\xfe", b"\xfe\xff")
-        remedy = (
-            "it looks like UTF-16: convert it to UTF-8 with iconv" if utf16 else "give text or a known format"
+        raise InputError(
+            f"{file.path} is a binary file (it holds zero bytes) of unknown format; give text or a known format"
         )
-        raise InputError(f"{file.path} is a binary file (it holds zero bytes) of unknown format; {remedy}")
     return best

@@ -95,7 +95,7 @@ class Options:
 
     `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
     are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
-    is not questioned.
+    is not questioned; `author_separator` stands between the names in a text, see `split_names`.
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -109,3 +109,4 @@ class Options:
     keep_text: bool = False
     storage_options: Mapping[str, Any] | None = None
     forced: bool = False
+    author_separator: str | None = None

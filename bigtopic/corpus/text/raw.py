@@ -28,6 +28,7 @@ class RawBlock:
         `Cells` where only the rest of the column tells which of these it is
     author_indptr, authors : int64 (n_docs + 1,) and int32 (n_pairs,) into `author_names`, or None
     author_names : this block's own authors
+    doubtful_author : a text taken for one author that may name several, or None
     first_row : row of the first document in its source, where the file says so, or None
     n_zeros : explicit zeros that were dropped
     n_unknown : tokens that were dropped because a given vocabulary lacks their word
@@ -44,6 +45,7 @@ class RawBlock:
     author_indptr: np.ndarray | None = None
     author_names: list[str] | None = None
     authors: np.ndarray | None = None
+    doubtful_author: str | None = None
     first_row: int | None = None
     n_zeros: int = 0
     n_unknown: float = 0.0

@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
+from bigtopic.corpus.readers.containers.wide import BEGIN_BYTES, as_utf8, wide_encoding
 from bigtopic.errors import BigtopicError, InputError, warn
 from bigtopic.printable import printable
 from bigtopic.storage.place import file_system
@@ -86,9 +87,18 @@ class File:
             return int(system.size(path) or 0)
 
     @cached_property
-    def compression(self) -> str | None:
+    def _begin(self) -> bytes:
         with self.open_raw() as stream:
-            return compression_of(stream.read(6))
+            return stream.read(BEGIN_BYTES)
+
+    @property
+    def compression(self) -> str | None:
+        return compression_of(self._begin)
+
+    @property
+    def wide(self) -> str | None:
+        """The encoding of uncompressed text whose characters have several bytes each; it is read as UTF-8."""
+        return wide_encoding(self._begin)
 
     @property
     def empty(self) -> bool:
@@ -98,7 +108,7 @@ class File:
     @property
     def plain(self) -> bool:
         """Whether workers can read a byte range of it themselves."""
-        return not self.remote and self.compression is None
+        return not self.remote and self.compression is None and self.wide is None
 
     def open_raw(self) -> IO[bytes]:
         with readable(self.path):
@@ -109,7 +119,7 @@ class File:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """The decompressed bytes; damage found while reading is an `InputError`."""
+        """The decompressed bytes, text in UTF-8; damage found while reading is an `InputError`."""
         with self.open_with_raw() as (stream, _):
             yield stream
 
@@ -123,7 +133,8 @@ class File:
             damaged(self.path),
             decompressed(raw, compression) as stream,
         ):
-            yield stream, raw
+            encoding = self.wide if compression is None else wide_encoding(stream.peek()[:BEGIN_BYTES])
+            yield stream if encoding is None else as_utf8(stream, encoding, self.path), raw
 
     @cached_property
     def sample(self) -> bytes:

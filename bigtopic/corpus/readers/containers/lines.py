@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from codecs import lookup
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
@@ -11,7 +13,7 @@ from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, n
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError
 
-__all__ = ["LineStream", "decode", "lines_of"]
+__all__ = ["LineStream", "check_encoding", "decode", "lines_of"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,27 @@ def split_lines(data: bytes) -> list[bytes]:
     return (data[:-1] if data.endswith(b"\n") else data).split(b"\n")
 
 
+def check_encoding(file: File, settings: TextSettings) -> None:
+    """Refuse a file in UTF-16 if the caller says that it is something else.
+
+    Raises
+    ------
+    InputError
+    """
+    if file.wide and lookup(settings.encoding).name != "utf-8":
+        raise InputError(
+            f"{file.path} is {file.wide.upper()} text, not encoding={settings.encoding!r}; leave encoding= out"
+        )
+
+
 def decode(
-    data: bytes, settings: TextSettings, place: str, line: int = 1, ends: Callable[[bytes], int] = newlines
+    data: bytes,
+    settings: TextSettings,
+    place: str,
+    first: Callable[[], int] = lambda: 1,
+    ends: Callable[[bytes], int] = newlines,
 ) -> str:
-    """Text of some bytes; `ends` counts the line ends in bytes.
+    """Text of some bytes; `first` says which line they begin in, `ends` counts the line ends in bytes.
 
     Raises
     ------
@@ -57,9 +76,7 @@ def decode(
     try:
         return data.decode(settings.encoding, settings.encoding_errors)
     except UnicodeDecodeError as error:
-        if error.start == 0 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError(f"{place} looks like UTF-16; convert it to UTF-8 with iconv") from None
-        at = line + ends(data[: error.start])
+        at = first() + ends(data[: error.start])
         raise InputError(
             f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "
             "(encoding='latin-1', say), or pass encoding_errors='replace' to accept damaged characters"
@@ -68,14 +85,7 @@ def decode(
 
 def lines_of(chunk: Chunk, file: File, settings: TextSettings) -> list[str]:
     """Decoded lines of a chunk, without a byte-order mark and line ends."""
-    data = chunk_bytes(chunk, file)
-    if settings.encoding_errors == "strict":
-        try:
-            text = data.decode(settings.encoding)
-        except UnicodeDecodeError:
-            text = decode(data, settings, chunk.name, first_line(chunk, file))
-    else:
-        text = data.decode(settings.encoding, settings.encoding_errors)
+    text = decode(chunk_bytes(chunk, file), settings, chunk.name, partial(first_line, chunk, file))
     if chunk.begins:
         text = text.removeprefix("\ufeff")
     lines = text.removesuffix("\n").split("\n")

@@ -187,7 +187,9 @@ def _reader(name: str, x: Any, file: File | None, obs: Any, words: Any, options:
         twice = str(obs.columns[obs.columns.duplicated()][0])
         raise InputError(f"obs of {name} has two columns {twice!a}; rename one of them")
     x = checked_csr(x, f"X of {name}") if hasattr(x, "tocsr") else x
-    return AnnDataReader(AnnDataStream(name, x, obs, options), file, vocabulary, x.shape[0], options.weights)
+    stream = AnnDataStream(name, x, obs, options)
+    separator = options.author_separator
+    return AnnDataReader(stream, file, vocabulary, x.shape[0], options.weights, author_separator=separator)
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,7 @@ class AnnDataReader:
     weights: bool = False
     name: str = "anndata"
     unit: str = "docs"
+    author_separator: str | None = None
     taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -249,11 +252,8 @@ class AnnDataReader:
         block = replace(block, ids=id_texts(obs.index), columns=columns)
         if author_column is None:
             return block
-        lists = [str(value).split(";") if isinstance(value, str) else value for value in obs[author_column]]
-        indptr, names, authors = author_csr(
-            [[n.strip() for n in v] if isinstance(v, list) else v for v in lists], place
-        )
-        return replace(block, author_indptr=indptr, author_names=names, authors=authors)
+        values = list(obs[author_column])
+        return replace(block, **author_csr(values, place, self.author_separator)._asdict())
 
     def _read(self, chunk: Chunk, indptr: np.ndarray | None) -> Any:
         """Rows `chunk.start:chunk.stop` from the store."""

@@ -2,15 +2,16 @@
 
 The first row is the header when it names the text column or looks like names: short and distinct, none a number. As in
 pandas, a column without a name is called "Unnamed: 0" and the second "x" is "x.1". Without a header, columns are called
-"0", "1", ... Further columns are typed as pandas would type them; authors in one cell are separated by ";".
+"0", "1", ... Further columns are typed as pandas would type them; for several authors in a cell see `split_names`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -152,7 +153,7 @@ class CsvStream:
     def _count(self, chunk: Chunk, together: Together) -> int:
         """Documents of a chunk."""
         first = chunk.first_line or 1
-        text = _decoded(chunk.data, self.options, chunk.name, first)
+        text = _decoded(chunk.data, self.options, chunk.name, lambda: first)
         rows = self.dialect.rows(io.StringIO(text, newline=""))
         if self.layout.triple is None:
             return sum(map(bool, rows))
@@ -182,17 +183,18 @@ class CsvReader(DocumentReader):
 
     def documents(self, chunk: Chunk) -> Documents:
         columns, lines = self._table(chunk)
-        documents = table_documents(columns, self.layout, lambda i: f"{chunk.name}, line {lines[i]}")
-        return replace(documents, untyped=True)
+        return replace(table_documents(columns, self.layout, self._place(chunk, lines)), untyped=True)
+
+    def _place(self, chunk: Chunk, lines: list[int]) -> Callable[[int], str]:
+        """Says in which line of its file row i is; `lines` as `_table` returns them."""
+        file = next(file for file in self.files if file.path == chunk.name)
+        return lambda i: f"{chunk.name}, line {first_line(chunk, file, line_ends) + lines[i]}"
 
     def parse(self, chunk: Chunk) -> RawBlock:
         if self.layout.triple is None:
             return super().parse(chunk)
         columns, lines = self._table(chunk)
-
-        def place(i: int) -> str:
-            return f"{chunk.name}, line {lines[i]}"
-
+        place = self._place(chunk, lines)
         documents, words, counts = (columns[i] for i in self.layout.triple)
         index: dict[str, int] = {}
         ids = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
@@ -204,45 +206,45 @@ class CsvReader(DocumentReader):
         return triples_block(names, ids, list(index), values, place, self.options.weights, given)
 
     def _table(self, chunk: Chunk) -> tuple[list[list[str]], list[int]]:
-        """The chunk's cells by column, and the line each row ends on."""
+        """The chunk's cells by column, and the line of the chunk, from 0, that each row ends on."""
         number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
         file, width = self.files[number], len(self.layout.names)
-        begin = first_line(chunk, file, line_ends)
-        text = _decoded(chunk_bytes(chunk, file), self.options, chunk.name, begin)
+        first = partial(first_line, chunk, file, line_ends)
+        text = _decoded(chunk_bytes(chunk, file), self.options, chunk.name, first)
         if chunk.begins:
             text = text.removeprefix("\ufeff")
         dialect = self.dialects[number]
         try:
-            rows, lines = self._rows(chunk.name, text, dialect, begin, strict=True)
+            rows, lines = self._rows(chunk.name, text, dialect, first, strict=True)
         except csv.Error as error:
             if wrong := wrong_quote(text, dialect):
-                raise misquoted(chunk.name, begin, text, *wrong) from error
-            rows, lines = self._rows(chunk.name, text, dialect, begin, strict=False)
+                raise misquoted(chunk.name, first(), text, *wrong) from error
+            rows, lines = self._rows(chunk.name, text, dialect, first, strict=False)
         return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
 
     def _rows(
-        self, name: str, text: str, dialect: Dialect, line: int, strict: bool
+        self, name: str, text: str, dialect: Dialect, first: Callable[[], int], strict: bool
     ) -> tuple[list[list[str]], list[int]]:
         width, rows, lines = len(self.layout.names), [], []
-        reader, begin = dialect.rows(io.StringIO(text, newline=""), strict), line
+        reader, line = dialect.rows(io.StringIO(text, newline=""), strict), 0
         for row in reader:
             if row and len(row) != width:
                 raise InputError(
-                    f"{name}, line {line}: {len(row)} cells where there are {width} columns; put cells that "
+                    f"{name}, line {first() + line}: {len(row)} cells where there are {width} columns; put cells that "
                     "hold the delimiter or a line end in quotes"
                 )
             if row:
                 rows.append(row)
                 lines.append(line)
-            line = begin + reader.line_num
+            line = reader.line_num
         return rows, lines
 
 
-def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
-    text = decode(data, options.text, name, line, line_ends)
+def _decoded(data: bytes, options: Options, name: str, first: Callable[[], int] = lambda: 1) -> str:
+    text = decode(data, options.text, name, first, line_ends)
     if (at := text.find("\0")) >= 0:
         raise InputError(
-            f"{name}, line {line + line_ends(text[:at])} holds a zero byte, which text does not; remove "
+            f"{name}, line {first() + line_ends(text[:at])} holds a zero byte, which text does not; remove "
             "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, DOCUMENT_BYTES, Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File, is_local_directory, walk
-from bigtopic.corpus.readers.containers.lines import decode
+from bigtopic.corpus.readers.containers.lines import check_encoding, decode
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.errors import InputError
@@ -89,6 +89,7 @@ class FilesReader(DocumentReader):
         return Documents(texts, lambda i: chunk.data[i][1].path, names, columns=columns)
 
     def _read(self, file: File) -> str:
+        check_encoding(file, self.options.text)
         data = file.content(DOCUMENT_BYTES, "one document (DOCUMENT_BYTES); divide it")
         if not self.options.forced:
             refuse_foreign(file.path, data[:SAMPLE_BYTES])

@@ -1,36 +1,56 @@
 """JSON Lines: an object per line with the document as text, tokens or counts, and perhaps an id, authors and
 further fields; or just a string, a list of tokens, or an object of counts per line. Blank lines are passed over.
+
+An array of such values, and values written over several lines each, are read as well.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
-from bigtopic.corpus.readers.containers.lines import LineStream, lines_of, split_lines
-from bigtopic.corpus.readers.containers.pieces import first_line, too_long
+from bigtopic.corpus.readers.containers.json_values import (
+    Layout,
+    ValueStream,
+    complete_lines,
+    layout_of,
+    values_of,
+)
+from bigtopic.corpus.readers.containers.lines import LineStream, decode, lines_of
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, too_long
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
-from bigtopic.corpus.readers.support.records import Layout, is_record, record_documents, record_layout
+from bigtopic.corpus.readers.support.records import BODIES, record_documents, record_layout
+from bigtopic.corpus.readers.support.records import Layout as Fields
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
 
 _BLANK = " \t\n\r\v\f"  # what bytes.strip() takes away, so that streams count the same lines
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
+_LOOK = 1000  # values that show what the documents are
 _decode = (
     json.JSONDecoder().raw_decode
 )  # faster than `json.loads`; white space around the value is not for it
 
 
 def match(file: File) -> float:
-    """The first line is a JSON object, or any JSON under a name that says so."""
-    first = next((line for line in _complete_lines(file) if line.strip()), b"")
+    """The first line is a JSON object, or any JSON under a name that says so; or the file is an array of objects."""
     named = file.name.endswith(_SUFFIXES)
-    if not (named or first.lstrip(b"\xef\xbb\xbf").startswith(b"{")):
+    begins = file.sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if not named and begins not in (b"{", b"["):
+        return 0.0
+    layout = layout_of(file)
+    if layout is not None and (named or not layout.array or _is_object(file, layout)):
+        return 0.9
+    first = next((line for line in complete_lines(file) if line.strip()), b"")
+    if not (named or begins == b"{"):
         return 0.0
     try:
         json.loads(first)
@@ -39,72 +59,103 @@ def match(file: File) -> float:
     return 0.9
 
 
-def _complete_lines(file: File) -> list[bytes]:
-    """The lines at the beginning of a file; a first line of JSON that is longer than the sample is read whole."""
-    lines = split_lines(file.sample)
-    if len(file.sample) < SAMPLE_BYTES:
-        return lines
-    if len(lines) > 1 or not lines[0].lstrip(b"\xef\xbb\xbf").startswith((b"{", b"[", b'"')):
-        return lines[:-1] or lines
-    return [file.first(DOCUMENT_BYTES + 1).partition(b"\n")[0]]
+def _is_object(file: File, layout: Layout) -> bool:
+    return file.sample[layout.begin :].lstrip()[:1] == b"{"
 
 
 def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
-    first, items = _first_items(files, options)
-    layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
+    layouts = tuple(map(layout_of, files))
+    path, items = _first_items(files, layouts, options)
+    _refuse_wrapped(path, items, options)
+    layout, kind = record_layout(items, options, path) if items else (Fields(), "text")
     size = sum(file.size for file in files)
-    return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+    return JsonLinesReader(
+        "json_lines", options, kind, size, files=tuple(files), layouts=layouts, layout=layout
+    )
 
 
-def _first_items(files: Sequence[File], options: Options) -> tuple[File, list[Any]]:
+def _first_items(
+    files: Sequence[File], layouts: Sequence[Layout | None], options: Options
+) -> tuple[str, list[Any]]:
     """The first file that shows what the documents are, and its first items; without one, the first file."""
-    for file in files:
-        if any(items := _items(file, options)):
-            return file, items
-    return files[0], _items(files[0], options)
+    first = None
+    for file, layout in zip(files, layouts, strict=True):
+        items = _items(file, options) if layout is None else _values(file, layout, options)
+        if any(items):
+            return file.path, items
+        first = first or (file.path, items)
+    assert first is not None
+    return first
 
 
 def _items(file: File, options: Options) -> list[Any]:
-    """The first items of a file."""
-    lines = [line for line in _complete_lines(file) if line.strip()]
-    if len(lines) > 1 and lines[0].strip() == b"[":
-        raise _array(file)
+    """The values of the first lines of a file."""
+    lines = [line for line in complete_lines(file) if line.strip()]
     if lines and len(lines[0]) > DOCUMENT_BYTES:
         raise too_long(file, 1)
     items: list[Any] = []
-    for line in lines[:1000]:
+    for line in lines[:_LOOK]:
         try:
             items.append(
                 json.loads(line.decode(options.text.encoding, options.text.encoding_errors).lstrip("\ufeff"))
             )
         except (ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
             break
-    if items and isinstance(items[0], list) and items[0] and is_record(items[0][0]):
-        raise _array(file)
     return items
 
 
-def _array(file: File) -> InputError:
-    return InputError(
-        f"{file.path} is one JSON array; write one document per line: jq -c '.[]' {file.name} > documents.jsonl, or in "
-        "pandas to_json(..., orient='records', lines=True)"
-    )
+def _values(file: File, layout: Layout, options: Options) -> list[Any]:
+    """The first values of a file, one at least."""
+    for data in (
+        (file.sample, file.first(DOCUMENT_BYTES)) if len(file.sample) == SAMPLE_BYTES else (file.sample,)
+    ):
+        text = data[layout.begin :].decode(options.text.encoding, "replace")
+        items: list[Any] = []
+        with suppress(ValueError, RecursionError):  # as for lines
+            items.extend(value for _, value in islice(values_of(text, layout.array, True), _LOOK))
+        if items:
+            break
+    return items
+
+
+def _refuse_wrapped(path: str, items: Sequence[Any], options: Options) -> None:
+    """Refuse one object that holds the documents in one of its fields."""
+    if len(items) != 1 or not isinstance(items[0], Mapping) or options.text_column is not None:
+        return
+    if {str(name).lower() for name in items[0]} & {*BODIES}:
+        return
+    for name, value in items[0].items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            raise InputError(
+                f"{path} is one JSON object whose field {name!r} holds a list of records; if they are the documents, "
+                f"take them out: jq -c '.[{json.dumps(name)}][]' {path} > documents.jsonl"
+            )
 
 
 @dataclass
 class JsonLinesReader(DocumentReader):
+    """layouts : of the files, None where a line is a value"""
+
     files: tuple[File, ...] = field(default=())
-    layout: Layout = field(default_factory=Layout)
+    layouts: tuple[Layout | None, ...] = field(default=())
+    layout: Fields = field(default_factory=Fields)
 
     @property
     def body_name(self) -> str | None:
         return self.layout.body
 
-    def streams(self) -> list[LineStream]:
-        return [LineStream(file, self.options.whole, skip=()) for file in self.files]
+    def streams(self) -> list[Any]:
+        whole = self.options.whole
+        return [
+            LineStream(file, whole, skip=()) if layout is None else ValueStream(file, layout, whole)
+            for file, layout in zip(self.files, self.layouts, strict=True)
+        ]
 
     def documents(self, chunk: Chunk) -> Documents:
-        file = next(file for file in self.files if file.path == chunk.name)
+        number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
+        file, layout = self.files[number], self.layouts[number]
+        if layout is not None:
+            return self._documents_of_values(chunk, file, layout)
         numbered = [
             (i, line) for i, line in enumerate(lines_of(chunk, file, self.options.text)) if line.strip(_BLANK)
         ]
@@ -121,6 +172,29 @@ class JsonLinesReader(DocumentReader):
             items.append(item if end == len(line) else _load(line, i, place))
         return record_documents(items, self.layout, place)
 
+    def _documents_of_values(self, chunk: Chunk, file: File, layout: Layout) -> Documents:
+        first = partial(first_line, chunk, file)
+        text = decode(chunk_bytes(chunk, file), self.options.text, chunk.name, first)
+        begins: list[int] = []
+        items: list[Any] = []
+
+        def line(position: int) -> str:
+            return f"{chunk.name}, line {first() + text.count(chr(10), 0, position)}"
+
+        try:
+            for at, item in values_of(text, layout.array, chunk.begins):
+                begins.append(at)
+                items.append(item)
+        except ValueError as error:
+            at = getattr(error, "pos", begins[-1] if begins else 0)
+            raise InputError(f"{line(at)} is not JSON ({getattr(error, 'msg', error)}); correct it") from None
+        except RecursionError:
+            raise InputError(f"{line(begins[-1] if begins else 0)} {_TOO_DEEP}") from None
+        return record_documents(items, self.layout, lambda i: line(begins[i]))
+
+
+_TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
+
 
 def _load(line: str, i: int, place: Any) -> Any:
     try:
@@ -128,6 +202,4 @@ def _load(line: str, i: int, place: Any) -> Any:
     except ValueError as error:
         raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None
     except RecursionError:
-        raise InputError(
-            f"{place(i)} nests lists or objects too deeply to be read; a document has at most three levels"
-        ) from None
+        raise InputError(f"{place(i)} {_TOO_DEEP}") from None

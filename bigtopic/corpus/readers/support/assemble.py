@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.readers.support.author_names import author_names
+from bigtopic.corpus.readers.beside.author_names import DoubtfulNames, author_names
 from bigtopic.corpus.text.raw import RawBlock
 
-__all__ = ["author_csr", "canonical", "check_counts", "restrict"]
+__all__ = ["DocumentAuthors", "author_csr", "canonical", "check_counts", "restrict"]
 
 LARGEST = 3e38  # counts are stored as float32; those that are nothing in it are dropped like zeros
 
@@ -52,13 +52,25 @@ def count_remedy(problem: str) -> str:
     return f"counts must be from 0 to {LARGEST:.1g}; correct the source"
 
 
-def author_csr(lists: Sequence[Any], place: Callable[[int], str]) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Authors of each document as CSR: indptr, names, ids.
+class DocumentAuthors(NamedTuple):
+    """Authors of each document as CSR; the fields of a `RawBlock`."""
+
+    author_indptr: np.ndarray
+    author_names: list[str]
+    authors: np.ndarray
+    doubtful_author: str | None
+
+
+def author_csr(
+    lists: Sequence[Any], place: Callable[[int], str], separator: str | None = None
+) -> DocumentAuthors:
+    """Authors of each document.
 
     Parameters
     ----------
     lists : for each document what `author_names` takes. A name is kept once per document.
     place : where document i is, for messages
+    separator : what stands between the names in a text, see `split_names`
 
     Raises
     ------
@@ -68,11 +80,14 @@ def author_csr(lists: Sequence[Any], place: Callable[[int], str]) -> tuple[np.nd
     index: dict[str, int] = {}
     ids: list[int] = []
     indptr = np.zeros(len(lists) + 1, np.int64)
-    for i, names in enumerate(lists):
-        own = dict.fromkeys(author_names(names, place(i)))
+    doubtful = DoubtfulNames()
+    for i, given in enumerate(lists):
+        own = dict.fromkeys(author_names(given, i, place, separator))
+        if separator is None and len(own) == 1 and isinstance(given, str):
+            doubtful.add(given)
         ids.extend(index.setdefault(name, len(index)) for name in own)
         indptr[i + 1] = len(ids)
-    return indptr, list(index), np.array(ids, np.int32)
+    return DocumentAuthors(indptr, list(index), np.array(ids, np.int32), doubtful.example)
 
 
 def restrict(block: RawBlock, index: Mapping[str, int]) -> RawBlock:

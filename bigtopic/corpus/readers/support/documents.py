@@ -191,16 +191,15 @@ class DocumentReader:
         block = self._counted(documents)
         if self.vocabulary is not None and block.vocabulary is not None:
             block = restrict(block, self._index)
-        authors: Any = (None, None, None)
+        authors: Mapping[str, Any] = {}
         if documents.authors is not None:
-            authors = author_csr(documents.authors, documents.place)
+            separator = self.options.author_separator
+            authors = author_csr(documents.authors, documents.place, separator)._asdict()
         return replace(
             block,
+            **authors,
             ids=documents.ids,
             columns=documents.typed_columns(),
-            author_indptr=authors[0],
-            author_names=authors[1],
-            authors=authors[2],
             first_row=chunk.first_row,
             texts=_texts(documents.bodies) if self.options.keep_text and self.kind == "text" else None,
         )

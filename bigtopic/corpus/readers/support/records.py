@@ -16,7 +16,7 @@ __all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "is_record", "record_documents"
 
 BODIES = ("text", "tokens", "counts", "abstract", "body", "content", "document", "description")
 IDS = ("id", "_id", "doc_id", "docid", "document_id", "key")
-AUTHORS = ("authors", "author", "tags")
+AUTHORS = ("authors_parsed", "authors", "author", "tags")
 
 
 @dataclass(frozen=True)

@@ -139,17 +139,11 @@ def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: 
 def table_documents(
     columns: Sequence[Sequence[Any]], layout: TableLayout, place: Callable[[int], str]
 ) -> Documents:
-    """Documents of a table with a row for each. Several authors in one cell are separated by ';'."""
+    """Documents of a table with a row for each."""
     ids = None if layout.id is None else id_texts(columns[layout.id])
-    authors = None if layout.authors is None else [_split(value) for value in columns[layout.authors]]
+    authors = None if layout.authors is None else list(columns[layout.authors])
     kept = {layout.names[i]: columns[i] for i in layout.kept}
     return Documents(columns[layout.body], place, ids, authors, kept)
-
-
-def _split(value: Any) -> Any:
-    if isinstance(value, str):
-        return [name.strip() for name in value.split(";") if name.strip()]
-    return value
 
 
 class Together:

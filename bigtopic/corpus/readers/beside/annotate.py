@@ -167,14 +167,18 @@ def _refuse_pairs(authors: list[Any], block: RawBlock, chunk: Chunk) -> None:
 
 
 class AnnotatedReader:
-    """Another reader, with values attached to its documents; they replace those of the source."""
+    """Another reader, with values attached to its documents; they replace those of the source.
 
-    def __init__(self, reader: Any, named: dict[Name, Iterable[Any]]) -> None:
+    `separator` stands between the names in a text of `authors`, see `split_names`.
+    """
+
+    def __init__(self, reader: Any, named: dict[Name, Iterable[Any]], separator: str | None) -> None:
         self.reader = reader
         self._values: _Values | None = _Values(named)
+        self._separator = separator
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"reader": self.reader, "_values": None}
+        return {**self.__dict__, "_values": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -198,7 +202,7 @@ class AnnotatedReader:
         return self._annotating(self.reader.with_text(settings))
 
     def _annotating(self, reader: Any) -> AnnotatedReader:
-        other = AnnotatedReader(reader, {})
+        other = AnnotatedReader(reader, {}, self._separator)
         other._values = self._values
         return other
 
@@ -222,8 +226,7 @@ class AnnotatedReader:
                 block = replace(block, ids=id_texts(values))
             elif name == ("authors",):
                 _refuse_pairs(values, block, given.chunk)
-                indptr, names, authors = author_csr(values, place)
-                block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
+                block = replace(block, **author_csr(values, place, self._separator)._asdict())
             else:
                 columns[name[1]] = column(values, name[1], place)
         return replace(block, columns=columns)

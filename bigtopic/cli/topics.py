@@ -134,6 +134,7 @@ def _words(estimator: Any, documents: Any, n_words: int, topic: int | None, as_j
 def _as_dict(topic: Any) -> dict[str, Any]:
     return {
         "topic": topic.number,
+        "label": topic.label or None,
         "share": topic.share,
         "unused": topic.unused,
         "npmi": None,

@@ -63,7 +63,7 @@ class Table:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return scrolling(list(self.columns), ([_shown(cell) for cell in row] for row in self.rows()))
+        return scrolling(list(self.columns), ([_in_html(cell) for cell in row] for row in self.rows()))
 
 
 _NUMBERS = (bool, int, float, np.generic)
@@ -71,6 +71,10 @@ _NUMBERS = (bool, int, float, np.generic)
 
 def _cell(value: Any) -> str:
     return printable(" ".join(_shown(value).split()))
+
+
+def _in_html(value: Any) -> Any:
+    return value if isinstance(value, list) else _shown(value)
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,8 @@
-"""One self-contained HTML page: no network, no fonts to fetch, every text escaped."""
+"""One self-contained HTML page: no network, no fonts to fetch, every text escaped.
+
+Names come from data: control characters, and those that turn the direction of writing, are shown as on a terminal, and
+each name is isolated, so that one in Arabic or Hebrew leaves the figures beside it in their places.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any, NamedTuple
 from bigtopic import cards
 from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation.measuring import free_label
+from bigtopic.printable import printable
 from bigtopic.report.summary import Summary
 from bigtopic.storage import local
 
@@ -62,6 +67,7 @@ def html_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.finalize = _shown
     page = environment.get_template("page.html.j2").render(
         summary=summary,
         title=title,
@@ -69,11 +75,17 @@ def html_page(
         figures={**_figures(summary), **(figures or {})},
         author_noun=author_noun,
         curve=_curve(summary.history),
+        has_labels=any(topic.label for topic in summary.topics),
         largest_share=max((topic.share or 0.0 for topic in summary.topics), default=0.0),
         width=_CURVE_WIDTH,
         height=_CURVE_HEIGHT,
     )
     return Page(page)
+
+
+def _shown(value: Any) -> Any:
+    """What the page shows of a value: of text, what a terminal shows."""
+    return printable(value) if isinstance(value, str) else value
 
 
 def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:

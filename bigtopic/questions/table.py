@@ -79,7 +79,7 @@ def _in_html(value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):  # the edges of a bin
-        return " to ".join(f"{edge:g}" for edge in value)
+        return " to ".join(edge if isinstance(edge, str) else f"{edge:g}" for edge in value)
     if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, float | np.floating):

@@ -264,9 +264,9 @@ class DocumentQuestions(TopicQuestions):
         return self._last_topics.pieces(key, 4 * corpus.n_docs * model.n_components, infer)
 
     def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
-        from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+        from bigtopic.estimators.topic_stores.stored_topics import open_topics
 
-        return StoredTopics(theta, storage_options).of_model(self._fitted())
+        return open_topics(theta, storage_options).of_model(self._fitted())
 
     def _opened(self, X: Any) -> Any:
         return None if X is None else self._documents(X)

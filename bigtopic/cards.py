@@ -1,24 +1,36 @@
-"""Pieces of HTML that notebooks show. All text is escaped; long tables scroll, so that nothing is left out."""
+"""Pieces of HTML that notebooks show. Text is made safe here; long tables scroll, so that nothing is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-__all__ = ["card", "figures", "framed", "scrolling"]
+from bigtopic.printable import printable
+
+__all__ = ["card", "figures", "framed", "lines", "scrolling", "shown"]
 
 _LEFT = "style='text-align:left'"
 
 
+def shown(value: object) -> str:
+    """A value as HTML. Text is escaped as on a terminal, too, and its direction of writing ends with it.
+
+    The items of a list are shown one by one.
+    """
+    if isinstance(value, list):
+        return ", ".join(map(shown, value))
+    return f"<bdi>{escape(printable(value))}</bdi>" if isinstance(value, str) else escape(str(value))
+
+
 def card(title: str, *pieces: str) -> str:
     """A title over pieces of HTML."""
-    return f"<div><strong>{escape(title)}</strong>{''.join(pieces)}</div>"
+    return f"<div><strong>{shown(title)}</strong>{''.join(pieces)}</div>"
 
 
 def figures(values: Mapping[str, str]) -> str:
     """A table of labels and values; empty values are left out."""
     rows = "".join(
-        f"<tr><th {_LEFT}>{escape(label)}</th><td {_LEFT}>{escape(value)}</td></tr>"
+        f"<tr><th {_LEFT}>{shown(label)}</th><td {_LEFT}>{shown(value)}</td></tr>"
         for label, value in values.items()
         if value
     )
@@ -27,11 +39,14 @@ def figures(values: Mapping[str, str]) -> str:
 
 def scrolling(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of any number of rows in a box that scrolls."""
-    head = "".join(f"<th {_LEFT}>{escape(heading)}</th>" for heading in headings)
-    body = "".join(
-        f"<tr>{''.join(f'<td {_LEFT}>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows
-    )
+    head = "".join(f"<th {_LEFT}>{shown(heading)}</th>" for heading in headings)
+    body = "".join(f"<tr>{''.join(f'<td {_LEFT}>{shown(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<div style='max-height:30em;overflow:auto'><table><tr>{head}</tr>{body}</table></div>"
+
+
+def lines(text: str) -> str:
+    """A text in the lines that it has."""
+    return f"<pre>{'<br>'.join(map(shown, text.splitlines()))}</pre>"
 
 
 def framed(page: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._options import as_json, random_state
+from bigtopic.cli._values import PATH
 from bigtopic.printable import printable
 
 _TEST_SHARE = 0.1
@@ -34,9 +35,7 @@ _TEST_SHARE = 0.1
     show_default=True,
     help="Passes over the corpus.",
 )
-@click.option(
-    "--folder", type=click.Path(path_type=Path), help="Folder for the corpus; default your cache folder."
-)
+@click.option("--folder", type=PATH, help="Folder of this machine for the corpus; default your cache folder.")
 @click.option(
     "--threads", "n_threads", type=click.IntRange(1), help="Number of threads; default all processors."
 )
@@ -45,7 +44,7 @@ _TEST_SHARE = 0.1
 def command(
     n_components: int,
     max_iter: int,
-    folder: Path | None,
+    folder: str | None,
     n_threads: int | None,
     as_json: bool,
     random_state: int,
@@ -65,9 +64,9 @@ def command(
     from bigtopic.report import summarise, write_html
 
     begun = time.perf_counter()
-    folder = demo_folder() if folder is None else folder.expanduser()
+    kept = demo_folder() if folder is None else Path(_local(folder))
     tell = partial(click.echo, err=True) if as_json else click.echo
-    corpus = kept_corpus(folder, lambda text: tell(printable(text)), n_threads)
+    corpus = kept_corpus(kept, lambda text: tell(printable(text)), n_threads)
     train, test = corpus.split(test_size=_TEST_SHARE, random_state=random_state)
     tell(f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n")
     model = LDA(
@@ -83,7 +82,7 @@ def command(
     figures = _figures(summary, model.history_, time.perf_counter() - begun)
     page = write_html(
         summary,
-        folder / PAGE,
+        kept / PAGE,
         title="What Python’s documentation is about",
         subtitle="Topics of the docstrings of the standard library and of the packages installed on one machine. "
         "Below each topic: the modules that write most about it, and documents that are almost entirely about it.",
@@ -95,7 +94,18 @@ def command(
         return
     _show.table(summary)
     click.echo()
-    _show.figures({**figures, "page": page.as_uri(), "corpus": str(corpus.url)})
+    _show.figures({**figures, "page": Path(page).as_uri(), "corpus": str(corpus.url)})
+
+
+def _local(folder: str) -> str:
+    from bigtopic.storage.place import Place
+
+    place = Place.of(folder)
+    if not place.local:
+        raise click.UsageError(
+            f"--folder {folder}: the demo keeps its corpus in a folder of this machine; give one"
+        )
+    return place.url
 
 
 def _figures(summary: Any, history: list[dict[str, Any]], seconds: float) -> dict[str, str]:

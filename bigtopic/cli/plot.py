@@ -44,7 +44,7 @@ class _WithPlots(click.Command):
     "--out",
     type=PATH,
     required=True,
-    help="Picture to write: a path that ends in .pdf, .png or .svg, or - for standard output.",
+    help="Picture to write: a path or URL that ends in .pdf, .png or .svg, or - for standard output.",
 )
 @click.option("--to", "format", help="Format on standard output: pdf, png or svg; default svg.")
 @as_json
@@ -74,15 +74,17 @@ def command(
 
     piped = out == STANDARD
     _check(piped, format, as_json)
-    path, plot = None if piped else plots.check_path(out), plots.load(name)
+    if not piped:
+        plots.check_path(out)
+    plot = plots.load(name)
     estimator = load_model(model)
     documents = None if corpus is None else open_corpus(corpus)
     with connected(scheduler) as client:
         figure = plots.draw(plot, estimator, documents, client=client, n_threads=n_threads, **given(settings))
-    if path is None:
+    if piped:
         sys.stdout.buffer.write(plots.encode(figure, format or _USUAL))
     else:
-        _show.wrote(plots.save(figure, path), as_json)
+        _show.wrote(plots.save(figure, out), as_json)
 
 
 def _check(piped: bool, format: str | None, as_json: bool) -> None:

@@ -39,7 +39,7 @@ def command(
     scheduler: str | None,
     n_threads: int | None,
 ) -> None:
-    """Write one self-contained HTML page about MODEL to PAGE; - writes to standard output.
+    """Write one self-contained HTML page about MODEL to PAGE, a path or a URL; - writes to standard output.
 
     \b
     Example:

@@ -33,12 +33,27 @@ from bigtopic.cli._where import conditions, of_documents
     "--documents", "n_documents", type=click.IntRange(1), help="List this many documents about --topic."
 )
 @click.option(
-    "--by", "column", metavar="COLUMN", help="Shares of topics by the values of a column, or authors."
+    "--by",
+    "columns",
+    multiple=True,
+    metavar="COLUMN",
+    help="Shares of topics by the values of a column, or authors. May be repeated.",
 )
 @click.option(
-    "--freq", metavar="UNIT", help="Group the dates of --by by decade, year, quarter, month or day."
+    "--freq",
+    metavar="UNIT",
+    help="Group the dates of --by, the first one, by decade, year, quarter, month, week or day.",
 )
-@click.option("--bins", type=click.IntRange(1), help="Group the numbers of --by into this many bins.")
+@click.option(
+    "--bins",
+    type=click.IntRange(1),
+    help="Group the numbers or dates of --by, the first one, into this many bins.",
+)
+@click.option(
+    "--date-format",
+    metavar="FORMAT",
+    help="How these dates are written, such as %d.%m.%Y; %s for seconds since 1970.",
+)
 @of_documents
 @as_json
 @parallel
@@ -48,9 +63,10 @@ def command(
     n_words: int,
     topic: int | None,
     n_documents: int | None,
-    column: str | None,
+    columns: tuple[str, ...],
     freq: str | None,
     bins: int | None,
+    date_format: str | None,
     theta: str | None,
     where: tuple[str, ...],
     as_json: bool,
@@ -73,19 +89,20 @@ def command(
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
 
-    _check(topic, n_documents, column, theta or where, freq or bins)
-    if (n_documents is not None or column is not None) and corpus is None and theta is None:
+    _check(topic, n_documents, columns, theta or where, freq or bins or date_format)
+    if (n_documents is not None or columns) and corpus is None and theta is None:
         raise click.UsageError("--documents and --by need --corpus or --theta")
     estimator = load_model(model)
     documents = None if corpus is None else open_corpus(corpus)
     with connected(scheduler) as client:
         estimator.set_params(client=client, n_threads=n_threads)
-        if n_documents is None and column is None:
+        if n_documents is None and not columns:
             _words(estimator, documents, n_words, topic, as_json)
             return
         chosen: dict[str, Any] = {"theta": theta, "where": conditions(where, _chosen_from(documents, theta))}
-        if column is not None:
-            found = estimator.topics_over(column, documents, freq=freq, bins=bins, topics=topic, **chosen)
+        if columns:
+            grouped: dict[str, Any] = {"freq": freq, "bins": bins, "date_format": date_format}
+            found = estimator.topics_over(columns, documents, topics=topic, **grouped, **chosen)
             _answers.show(found, as_json)
             return
         assert topic is not None and n_documents is not None  # see _check
@@ -96,14 +113,18 @@ def command(
         _answers.documents(found)
 
 
-def _check(topic: int | None, n_documents: int | None, column: str | None, chosen: Any, grouped: Any) -> None:
+def _check(
+    topic: int | None, n_documents: int | None, columns: tuple[str, ...], chosen: Any, grouped: Any
+) -> None:
     """Refuse options that do not go together."""
-    if n_documents is not None and (topic is None or column is not None):
+    if n_documents is not None and (topic is None or columns):
         raise click.UsageError("--documents lists those about one topic: give --topic, and leave out --by")
-    if chosen and n_documents is None and column is None:
+    if chosen and n_documents is None and not columns:
         raise click.UsageError("--theta and --where need --documents or --by")
-    if grouped and column is None:
-        raise click.UsageError("--freq and --bins group the values of a column: name it with --by")
+    if grouped and not columns:
+        raise click.UsageError(
+            "--freq, --bins and --date-format are about the values of a column: name it with --by"
+        )
 
 
 def _chosen_from(documents: Any, theta: str | None) -> Any:
@@ -134,6 +155,7 @@ def _words(estimator: Any, documents: Any, n_words: int, topic: int | None, as_j
 def _as_dict(topic: Any) -> dict[str, Any]:
     return {
         "topic": topic.number,
+        "label": topic.label or None,
         "share": topic.share,
         "unused": topic.unused,
         "npmi": None,

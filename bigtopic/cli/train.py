@@ -153,7 +153,7 @@ def command(
         estimator = _estimator(random_state=random_state, client=client, n_threads=n_threads, **given)
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
-    estimator.save(model)
+    estimator.save(model, overwrite=True)  # what may be replaced was checked before
     _remarks.say(_remarks.cut_short(estimator, terminated.is_set()) or _remarks.few_updates(estimator))
     if as_json:
         from bigtopic.cli._facts import facts_of_model

@@ -22,6 +22,7 @@ Vose: A linear algorithm for generating random numbers with a given distribution
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +35,8 @@ from scipy.sparse import csr_array
 from bigtopic.corpus.order import checked_seed, document_keys, mix
 from bigtopic.errors import SettingError
 from bigtopic.renamed import renamed, renamed_attribute
+from bigtopic.storage.output_file import output_file
+from bigtopic.storage.place import Place
 
 __all__ = ["KnownLDA", "SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
 
@@ -184,14 +187,17 @@ def lda_corpus(n_docs: int, n_words: int, n_components: int, **settings: Any) ->
     return KnownLDA(n_words, n_components, **settings).documents(n_docs)
 
 
-def write_bag_of_words(path: str | Path, model: KnownLDA, n_docs: int) -> int:
+def write_bag_of_words(
+    path: str | Path, model: KnownLDA, n_docs: int, storage_options: Mapping[str, Any] | None = None
+) -> int:
     """Write the first documents as a UCI bag-of-words file (`docword`), a million tokens in memory at a time.
 
     Parameters
     ----------
-    path : file to write
+    path : or URL of the file, which is replaced if it exists
     model : the model to draw from
     n_docs : number of documents
+    storage_options : for fsspec, of a URL
 
     Returns
     -------
@@ -202,12 +208,15 @@ def write_bag_of_words(path: str | Path, model: KnownLDA, n_docs: int) -> int:
     ------
     SettingError
         When `n_docs` is not positive.
+    StoreError
+        When the path is inside a store, or the system refuses to write.
     """
     from bigtopic.datasets._kernels import bag_of_words_lines
 
     spans = _spans(model, n_docs, 0)
     n_written = 0
-    with Path(path).open("wb") as file:
+    place = Place.of(path, storage_options)
+    with output_file(place, lambda: None) as draft, Path(draft.url).open("wb") as file:
         file.write(_header(n_docs, model.n_words, 0))
         for start, length in spans:
             counts = _draw(model, start, length).counts

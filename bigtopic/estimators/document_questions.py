@@ -20,7 +20,7 @@ from bigtopic.questions.documents import (
     with_text,
     word_topics,
 )
-from bigtopic.questions.groups import grouping
+from bigtopic.questions.groups import columns_to_group, grouping
 from bigtopic.questions.moments import correlation, mean_shares
 from bigtopic.questions.over import over_groups
 from bigtopic.questions.remembered import LastTopics
@@ -155,11 +155,12 @@ class DocumentQuestions(TopicQuestions):
 
     def topics_over(
         self,
-        column: str,
+        column: str | Sequence[str],
         X: Any = None,
         *,
-        freq: str | None = None,
-        bins: int | Sequence[float] | None = None,
+        freq: str | Mapping[str, str] | None = None,
+        bins: int | Sequence[Any] | Mapping[str, Any] | None = None,
+        date_format: str | Mapping[str, str] | None = None,
         topics: int | Iterable[int] | None = None,
         theta: Any = None,
         where: Mapping[str, Any] | None = None,
@@ -171,27 +172,34 @@ class DocumentQuestions(TopicQuestions):
 
         Parameters
         ----------
-        column : whose values group the documents; "authors" groups them by author, of whom a document may have several
+        column : whose values group the documents, or several such as ["date", "section"]; "authors" groups them by
+            author, of whom a document may have several
         X, theta, where : see `documents`
-        freq : "decade", "year", "quarter", "month" or "day", of dates as text, or the first two of years as numbers;
-            None for the values themselves
-        bins : number of bins of equal width, or their edges, for numbers
+        freq : "decade", "year", "quarter", "month", "week" (of ISO 8601) or "day", of dates: text in ISO 8601, seconds
+            or milliseconds since 1970, days such as 20050301, or years, which have decades; None for the values
+            themselves
+        bins : number of bins of equal width, or their edges, for numbers and dates
+        date_format : how dates are written, as `datetime.strptime` takes it, such as "%d.%m.%Y"; "%s" for any number of
+            seconds since 1970; None for the forms above
         topics : only these
+
+        Of several columns, freq, bins and date_format are those of the first, or mappings such as {"date": "month"}.
 
         Returns
         -------
-        table of the column's values (in ascending order; (lower, upper) of bins), topic, label, share, standard_error
-        and n_documents. The first column is called "group" if the name is one of the others
+        table of the values of each column (in ascending order; (lower, upper) of bins), topic, label, share,
+        standard_error and n_documents. A column that has the name of one of the others is called "group", or of
+        several columns "group_" and its name
 
         Raises
         ------
         SettingError
             When there is no such column, or it does not hold what `freq` or `bins` need.
         """
-        corpus = self._opened(X)
+        columns, corpus = columns_to_group(column), self._opened(X)
         source = self._theta(corpus, theta, where, storage_options)
-        groups = grouping(source, column, freq, bins, corpus)
-        found = over_groups(source, groups, column)
+        groups = grouping(source, columns, corpus, freq=freq, bins=bins, date_format=date_format)
+        found = over_groups(source, groups, columns)
         wanted = self._topics(topics)
         labels, n_groups = self._labels_of(wanted), len(found["groups"])
         others: dict[str, Any] = {
@@ -201,8 +209,13 @@ class DocumentQuestions(TopicQuestions):
             "standard_error": found["standard_error"][:, wanted].ravel(),
             "n_documents": np.repeat(found["n_documents"], len(wanted)),
         }
-        name = "group" if column in others else column
-        return frame({name: [group for group in found["groups"] for _ in wanted], **others})
+        values = [found["groups"]] if len(columns) == 1 else zip(*found["groups"], strict=True)
+        names = [name if name not in others else _renamed(name, columns) for name in columns]
+        own = {
+            name: [value for value in column for _ in wanted]
+            for name, column in zip(names, values, strict=True)
+        }
+        return frame({**own, **others})
 
     def topic_correlation(
         self,
@@ -251,9 +264,9 @@ class DocumentQuestions(TopicQuestions):
         return self._last_topics.pieces(key, 4 * corpus.n_docs * model.n_components, infer)
 
     def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
-        from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+        from bigtopic.estimators.topic_stores.stored_topics import open_topics
 
-        return StoredTopics(theta, storage_options).of_model(self._fitted())
+        return open_topics(theta, storage_options).of_model(self._fitted())
 
     def _opened(self, X: Any) -> Any:
         return None if X is None else self._documents(X)
@@ -265,3 +278,7 @@ class DocumentQuestions(TopicQuestions):
         return coherence(
             self, self._opened(X), n_top=n_top, client=client, n_threads=self.n_threads
         ).per_topic
+
+
+def _renamed(column: str, columns: Sequence[str]) -> str:
+    return "group" if len(columns) == 1 else f"group_{column}"

@@ -187,7 +187,7 @@ class TopicInference(FittedTopics):
         ----------
         query : the id of a document of the store, which is left out of the result; else a text; or topics,
             (n_components,)
-        theta : path or URL of a store that `transform_to` wrote with this model
+        theta : path or URL of a store that `transform_to` wrote with this model, or what `bigtopic.open_topics` opened
         n_documents : documents to return, best first
         measure : "hellinger", "jensen-shannon" (1 minus these distances) or "cosine"; all from 0, nothing in common,
             to 1, equal
@@ -203,9 +203,9 @@ class TopicInference(FittedTopics):
             When the store is damaged.
         """
         from bigtopic.estimators.topic_stores.similarity import similar
-        from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+        from bigtopic.estimators.topic_stores.stored_topics import open_topics
 
-        store = StoredTopics(theta, storage_options).of_model(self._fitted())
+        store = open_topics(theta, storage_options).of_model(self._fitted())
         return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:

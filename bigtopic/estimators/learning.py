@@ -276,12 +276,22 @@ class TopicLearning(DocumentQuestions):
             options.setdefault("bound", True)
         return method, options
 
-    def save(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a path or URL, as Zarr and JSON. An existing model is replaced in one write.
+    def save(
+        self, url: Any, storage_options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+    ) -> None:
+        """Write the model to a path or URL, as Zarr and JSON.
 
-        `storage_options` are passed to fsspec when `url` is a URL.
+        Parameters
+        ----------
+        storage_options : passed to fsspec when `url` is a URL
+        overwrite : whether to replace the model that is there, which is done in one write
+
+        Raises
+        ------
+        CorpusExists
+            When a model is there and `overwrite` is false, or something else is.
         """
-        saved_settings.save_model(self, url, storage_options)
+        saved_settings.save_model(self, url, storage_options, overwrite=overwrite)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)

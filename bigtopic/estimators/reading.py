@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,8 @@ from bigtopic.elsewhere import answering
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
 from bigtopic.estimators.contract.base import Estimator
 from bigtopic.estimators.inputs import require_positive
+from bigtopic.evaluation.source import labels_of
+from bigtopic.questions.words import top_labels
 from bigtopic.renamed import also_named, renamed
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
@@ -38,6 +40,7 @@ class FittedTopics(Estimator):
     """Methods of a fitted estimator with topics over words; the model is in `_model`."""
 
     _model: TopicModel | None = None
+    _labels: Sequence[str | None] | None = None
 
     @renamed(n="n_top")
     @answering
@@ -57,16 +60,20 @@ class FittedTopics(Estimator):
     def topics_frame(self, n_top: int = 10) -> Any:
         """The most probable words of each topic, as a pandas DataFrame.
 
-        Columns: topic, rank, word, probability, and unused, whether the topic is one of `unused_topics_`.
+        Columns: topic, label, rank, word, probability, and unused, whether the topic is one of `unused_topics_`.
 
         Raises
         ------
         MissingExtra
             When pandas is not installed.
         """
-        topics = zip(self.topics(n_top), self.topic_source().unused, strict=True)
-        rows = [(k, i, *one, unused) for k, (own, unused) in enumerate(topics) for i, one in enumerate(own)]
-        columns = ["topic", "rank", "word", "probability", "unused"]
+        topics = zip(self.topic_labels_, self.topics(n_top), self.topic_source().unused, strict=True)
+        rows = [
+            (k, label, i, *one, unused)
+            for k, (label, own, unused) in enumerate(topics)
+            for i, one in enumerate(own)
+        ]
+        columns = ["topic", "label", "rank", "word", "probability", "unused"]
         return require("pandas", "pandas").DataFrame(rows, columns=columns)
 
     @also_named(topn="n_top")
@@ -83,9 +90,16 @@ class FittedTopics(Estimator):
     @renamed(topn="n_top")
     @answering
     def show_topics(self, n_top: int = 10) -> list[tuple[int, str]]:
-        """The topics as text: [(topic, "word word ..."), ...]; of unused ones, it begins with "(unused) "."""
-        marks = np.where(self.topic_source().unused, "(unused) ", "").tolist()
-        return [(k, marks[k] + " ".join(word for word, _ in own)) for k, own in enumerate(self.topics(n_top))]
+        """The topics as text: [(topic, "word word ..."), ...]; "label: word word ..." of those that have a label.
+
+        The text of an unused topic begins with "(unused) ".
+        """
+        source = self.topic_source()
+        marks = np.where(source.unused, "(unused) ", "").tolist()
+        heads = [
+            mark + (label and f"{label}: ") for mark, label in zip(marks, labels_of(source), strict=True)
+        ]
+        return [(k, heads[k] + " ".join(word for word, _ in own)) for k, own in enumerate(self.topics(n_top))]
 
     def get_topics(self) -> np.ndarray:
         """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""
@@ -138,7 +152,12 @@ class FittedTopics(Estimator):
 
     def topic_source(self) -> ModelTopics:
         """The topics by rows, for evaluations."""
-        return self._fitted().topic_source()
+        return self._fitted().topic_source(self._labels)
+
+    @property
+    def topic_labels_(self) -> list[str]:
+        """The topics' labels: those of `set_topic_labels`, else the three most probable words."""
+        return top_labels(self.topic_source())
 
     @property
     def unused_topics_(self) -> np.ndarray:

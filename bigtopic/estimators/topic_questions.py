@@ -14,7 +14,6 @@ from bigtopic.questions import compare, merge
 from bigtopic.questions.find import topics_of_words
 from bigtopic.questions.table import frame
 from bigtopic.questions.tree import TopicTree, tree_of
-from bigtopic.questions.words import top_labels
 from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicQuestions"]
@@ -24,17 +23,13 @@ class TopicQuestions(TopicInference):
     """Questions about topics alone. Answers are pandas DataFrames, or tables where pandas is not installed."""
 
     _priors: ClassVar[Sequence[str]] = ()
-    _labels: Sequence[str | None] | None = None
     n_docs_seen_: int
     n_iter_: int
 
-    @property
-    def topic_labels_(self) -> list[str]:
-        """The topics' labels: those of `set_topic_labels`, else the three most probable words."""
-        return top_labels(self.topic_source(), self._labels)
-
     def set_topic_labels(self, labels: Mapping[int, str] | Sequence[str]) -> Self:
         """Name topics: {topic: label}, which leaves the others as they are, or a label for each. Saved with the model.
+
+        Tables, pages, plots and the command line show the labels. An empty one takes a label away.
 
         Raises
         ------
@@ -51,7 +46,7 @@ class TopicQuestions(TopicInference):
         for topic, label in given.items():
             if not isinstance(label, str):
                 raise SettingError(f"labels: that of topic {topic} is {label!r:.60}; give text")
-            known[self._topic(topic)] = label
+            known[self._topic(topic)] = label or None
         self._labels = known
         return self
 

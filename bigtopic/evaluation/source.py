@@ -14,7 +14,7 @@ from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation.largest import Largest
 from bigtopic.renamed import renamed
 
-__all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
+__all__ = ["FLOOR", "TopicSource", "labels_of", "top_words", "topics_of"]
 
 FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
 _ROWS = 1 << 15
@@ -61,6 +61,12 @@ class DenseTopics:
 
     def gather(self, ids: np.ndarray) -> np.ndarray:
         return self.topic_words[ids]
+
+
+def labels_of(source: Any) -> list[str]:
+    """What people call each topic, see `LDA.set_topic_labels`; "" where they have not said."""
+    labels = getattr(source, "labels", None) or [None] * source.n_components
+    return [label or "" for label in labels]
 
 
 def topics_of(

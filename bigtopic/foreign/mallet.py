@@ -11,7 +11,8 @@ McCallum: MALLET, a machine learning for language toolkit. 2002.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.foreign._fitted import Weights, fitted, weights_of
 from bigtopic.foreign._mallet_files import Counts, read_counts, read_state, read_topic_keys, read_weights
 from bigtopic.foreign._tokens import Tokens, tokens_of
-from bigtopic.storage import local
+from bigtopic.storage.output_file import output_file, path_or_url
+from bigtopic.storage.place import Place
 
 __all__ = ["from_mallet", "to_mallet"]
 
@@ -93,7 +95,14 @@ def _prior(found: Counts, topic_keys: str | Path | None) -> Any:
     return _ALPHA_SUM / len(found.tokens) if found.doc_topic_prior is None else found.doc_topic_prior
 
 
-def to_mallet(model: LDA, folder: str | Path, X: Any = None, *, state: bool = False) -> list[Path]:
+def to_mallet(
+    model: LDA,
+    folder: str | Path,
+    X: Any = None,
+    *,
+    state: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[Path | str]:
     """Write a model as text files of MALLET, for tools that read these and, with `state`, for MALLET itself.
 
     What `from_mallet` reads from them has the same topics. MALLET, from 2.0.8 on, imports `documents.txt` and goes on
@@ -107,14 +116,15 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None, *, state: bool = Fa
     Parameters
     ----------
     model : a fitted `LDA`
-    folder : made if it does not exist
+    folder : or URL of one; made if it does not exist
     X : documents, as `transform` takes them, for the file of their topics; in memory
     state : write every token of the model too, as documents of one topic each. Soft counts, those of variational Bayes
         for example, are rounded to whole tokens; the counts of `cgs` are whole
+    storage_options : for fsspec, of a URL
 
     Returns
     -------
-    list of Path
+    list of Path, or of URLs
         topic-word-weights.txt, topic-keys.txt; with `X`, doc-topics.txt; with `state`, documents.txt and state.gz.
 
     Raises
@@ -123,9 +133,9 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None, *, state: bool = Fa
         When `model` is not an `LDA`, a word or the id of a document holds a tab or a line end or, with a state, a word
         holds white space, or no word has a whole token in a topic.
     StoreError
-        When one of the files exists, or the system refuses to write.
+        When one of the files exists or would be inside a store, or the system refuses to write.
     """
-    weights, folder = weights_of(model), Path(folder).expanduser()
+    weights, target = weights_of(model), Place.of(folder, storage_options)
     words = list(weights.words or ())
     _check_names("model: word", words)
     files: dict[str, Iterable[str]] = {WEIGHTS: _weights(weights, words), KEYS: _keys(model)}
@@ -136,13 +146,12 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None, *, state: bool = Fa
     if state:
         tokens = _of_one_word_each(tokens_of(model))
         files |= {DOCUMENTS: _documents(tokens), STATE: _state(tokens)}
-    paths = [folder / name for name in files]
-    for path in paths:
-        if path.exists():
-            raise StoreError(f"{path} exists; nothing was written: give another folder")
-    for path, lines in zip(paths, files.values(), strict=True):
-        _write(path, lines)
-    return paths
+    places = [target / name for name in files]
+    for place in places:
+        _check_free(place)
+    for place, lines in zip(places, files.values(), strict=True):
+        _write(place, lines)
+    return [path_or_url(place) for place in places]
 
 
 def _check_names(what: str, names: Iterable[str]) -> None:
@@ -191,16 +200,15 @@ def _state(tokens: Tokens) -> Iterator[str]:
             yield f"{d} NA {i} {numbers.setdefault(v, len(numbers))} {tokens.words[v]} {topic}\n"
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
-    """Write a file, whole or not at all."""
-    draft = path.with_name(f"{path.name}.partial")
-    opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
-    with local.told("written", str(path)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with opener(draft, "xt", encoding="utf-8", newline="\n") as file:
-            try:
-                file.writelines(lines)
-            except BaseException:
-                draft.unlink()
-                raise
-        draft.replace(path)
+def _check_free(place: Place) -> None:
+    if place.exists():
+        raise StoreError(f"{place.url} exists; nothing was written: give another folder")
+
+
+def _write(place: Place, lines: Iterable[str]) -> None:
+    opener: Callable[..., Any] = gzip.open if place.url.endswith(".gz") else open
+    with (
+        output_file(place, partial(_check_free, place)) as draft,
+        opener(draft.url, "wt", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(lines)

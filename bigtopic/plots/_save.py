@@ -3,77 +3,77 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from functools import partial
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bigtopic.errors import SettingError, StoreError, warn
-from bigtopic.storage import local
-from bigtopic.storage.zarr_group import ROOT
+from bigtopic.errors import SettingError, warn
+from bigtopic.storage.output_file import check_outside_stores, check_replaceable, write_output
+from bigtopic.storage.place import Place
 
 __all__ = ["FORMATS", "check_path", "encode", "save"]
 
 # Nothing that differs from run to run, so that the same picture has the same bytes.
 _METADATA: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".png": {}, ".svg": {"Date": None}}
 FORMATS = tuple(sorted(ending[1:] for ending in _METADATA))
-_BEGINNINGS = (b"%PDF-", b"\x89PNG\r\n", b"<?xml", b"<svg")
+_BEGINNINGS = (b"%pdf-", b"\x89png\r\n", b"<?xml", b"<svg")
 _DPI = 150  # of PNG
 
 
-def check_path(path: str | Path) -> Path:
-    """The absolute path of a picture to be written.
-
-    Raises
-    ------
-    SettingError
-        When it cannot be a path, or its ending is not that of a picture.
-    StoreError
-        When something other than a picture is there, it is inside a corpus or a model, or the system refuses it.
-    """
-    path = _absolute(path)
-    if path.suffix.lower() not in _METADATA:
-        raise SettingError(f"out: must end in one of {', '.join(sorted(_METADATA))}, found {path.name!r}")
-    with local.told("written", str(path)):
-        if path.exists() and not _is_picture(path):
-            raise StoreError(f"{path} exists but is not a picture; nothing was written: give another path")
-        for folder in path.resolve().parents:
-            if (folder / ROOT).exists():
-                raise StoreError(
-                    f"{path} is inside the store {folder}, which holds only its own files; give a path outside"
-                )
-    return path
-
-
-def _absolute(path: Any) -> Path:
-    if not isinstance(path, str | Path):
-        raise SettingError(f"out: must be a path, found {path!r}")
-    if "\0" in str(path):
-        raise SettingError(f"out: must not contain a null character, found {str(path)!r}")
-    try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError as error:  # no such user
-        raise SettingError(
-            f"out: {error} (found {str(path)!r}); give the path of the folder itself"
-        ) from error
-
-
-def save(figure: Any, path: str | Path) -> Path:
-    """Write a figure as PDF, PNG or SVG, by the ending of the path; an existing picture is replaced in one step.
-
-    SVG holds text as text, for the fonts of the reader.
-
-    Returns
-    -------
-    The absolute path.
+def check_path(path: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+    """Check that a picture may be written to a path or URL, as `save` does.
 
     Raises
     ------
     SettingError, StoreError
-        See `check_path`; StoreError also when the system refuses to write.
+        As `save`.
     """
-    path = check_path(path)
-    local.replace(str(path), 0, encode(figure, path.suffix.lower()[1:]))
-    return path
+    place = _place(path, storage_options)
+    _check(place)
+    check_outside_stores(place)
+
+
+def save(figure: Any, path: Any, *, storage_options: Mapping[str, Any] | None = None) -> Path | str:
+    """Write a figure as PDF, PNG or SVG, by the ending of the path; an existing picture is replaced in one step.
+
+    SVG holds text as text, for the fonts of the reader.
+
+    Parameters
+    ----------
+    path : or URL of the picture
+    storage_options : for fsspec, of a URL
+
+    Returns
+    -------
+    The absolute path, or the URL.
+
+    Raises
+    ------
+    SettingError
+        When the path cannot be one, or its ending is not that of a picture.
+    StoreError
+        When something other than a picture is there, it is inside a corpus or a model, or the system refuses to write.
+    """
+    place = _place(path, storage_options)
+    return write_output(place, encode(figure, _ending(place)[1:]), partial(_check, place))
+
+
+def _place(path: Any, storage_options: Mapping[str, Any] | None) -> Place:
+    place = Place.of(path, storage_options)
+    if _ending(place) not in _METADATA:
+        name = PurePosixPath(place.url.partition("::")[0]).name
+        raise SettingError(f"out: must end in one of {', '.join(sorted(_METADATA))}, found {name!r}")
+    return place
+
+
+def _ending(place: Place) -> str:
+    return PurePosixPath(place.url.partition("::")[0]).suffix.lower()
+
+
+def _check(place: Place) -> None:
+    check_replaceable(place, _BEGINNINGS, "a picture")
 
 
 def encode(figure: Any, format: str) -> bytes:
@@ -89,15 +89,6 @@ def encode(figure: Any, format: str) -> bytes:
         figure.savefig(buffer, format=format, dpi=_DPI, metadata=_METADATA[f".{format}"])
     _pass_on(caught, format)
     return buffer.getvalue()
-
-
-def _is_picture(path: Path) -> bool:
-    """Whether a picture, or an empty file, is there."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        begin = file.read(16).lstrip()
-    return not begin or begin.startswith(_BEGINNINGS)
 
 
 def _pass_on(caught: list[warnings.WarningMessage], format: str) -> None:

@@ -1,6 +1,6 @@
 """The joint distribution of a dual topic model: a row for each row topic, a column for each column topic.
 
-Columns are named by their topic's most probable columns of the data.
+Row topics have their labels; column topics are named by the most probable columns of the data.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from bigtopic.evaluation.base import Setting
 from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
 from bigtopic.plots._style import AS_IT_IS, heading, label, resize
 
@@ -26,7 +27,8 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     resize(figure, max(4.5, 2.0 + 0.3 * n_columns), 2.4 + 0.3 * n_rows)
     axes = figure.subplots()
     image = axes.imshow(pairs.joint, cmap="Blues", vmin=0.0, aspect="auto")
-    axes.set_yticks(range(n_rows), [str(k) for k in range(n_rows)], fontsize="small")
+    rows = [f"{k}  {label(own, _LONGEST)}".rstrip() for k, own in enumerate(labels_of(subject.source))]
+    axes.set_yticks(range(n_rows), rows, fontsize="small", **AS_IT_IS)
     names = [
         f"{j}  {words}" for j, words in enumerate(_names(pairs.of_columns(), subject, settings["n_top"]))
     ]

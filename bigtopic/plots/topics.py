@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from bigtopic.evaluation.base import Setting
+from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
 from bigtopic.plots._fit import fitter
-from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, largest, leading_words, resize
+from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, label, largest, leading_words, resize
 
 __all__ = ["PLOT"]
 
@@ -31,9 +32,13 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     topics = largest(np.zeros(len(words)) if sizes is None else sizes, settings["n_topics"])
     panels = _panels(figure, len(topics), len(words[0]))
     fitted = fitter(_column_width(figure, len(topics)) - _MARGIN - _INDENT, "small")
+    labels = labels_of(subject.source)
     for axes, k in zip(panels, topics, strict=True):
         title = f"topic {k}" if share is None else f"topic {k}, {share[k]:.1%}"
-        axes.set_title(title, loc="left", fontsize="small", fontweight="bold")
+        called = (
+            f"\n{fitted(label(labels[k], 60))}" if any(labels) else ""
+        )  # of all panels, or of none: they align
+        axes.set_title(f"{title}{called}", loc="left", fontsize="small", fontweight="bold", **AS_IT_IS)
         _draw_words(axes, [fitted(word) for word in words[k]], probabilities[k])
     title = _title(len(topics), len(words), sizes is not None)
     heading(figure, title if share is None else f"{title}, with their shares of the corpus")

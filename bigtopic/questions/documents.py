@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from bigtopic.cards import card
+from bigtopic.cards import card, lines
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
 from bigtopic.errors import SettingError
@@ -125,7 +124,7 @@ class DocumentTopics:
         tables = [Table.of(table)._repr_html_() for table in (self.topics, self.words) if table is not None]
         if self.document is None:
             return card("", *tables)
-        return card(self.document.id, f"<pre>{escape(self.document.text or '')}</pre>", *tables)
+        return card(self.document.id, lines(self.document.text or ""), *tables)
 
 
 def topics_of_document(shares: np.ndarray, labels: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Groups of documents: by the values of a column, by dates, by numbers in bins, by authors.
+"""Groups of documents: by the values of columns, by dates, by numbers or dates in bins, by authors.
 
 A grouping says of some documents which groups they are in; a document may be in none (its value is missing), or in
 several (its authors).
@@ -6,8 +6,7 @@ several (its authors).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,47 +15,91 @@ from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, did_you_mean
 from bigtopic.parallel.progress import Progress
+from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, instant_texts
 from bigtopic.questions.theta import Theta, other_documents
 
-__all__ = ["FREQUENCIES", "MOST_CELLS", "Grouping", "grouping"]
+__all__ = ["MOST_CELLS", "Grouping", "columns_to_group", "grouping"]
 
 Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
-"""positions (n,) -> which of them are in which group, int64 (n_pairs,) and int64 (n_pairs,); what the groups are"""
+"""positions (n,) -> which of them are in which group, int64 (n_pairs,), ascending, and int64 (n_pairs,); what the
+groups are, of several columns tuples"""
 
-_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(\d\d).*)?)?")
-_LENGTHS = {"year": 4, "month": 7, "day": 10}
 MOST_CELLS = 1 << 25  # groups times topics: 512 MiB for two sums in float64
-FREQUENCIES = ("decade", "year", "quarter", "month", "day")
+
+
+def columns_to_group(column: Any) -> list[str]:
+    """The columns that group documents: one, or several.
+
+    Raises
+    ------
+    SettingError
+        When there are none, or one is given twice.
+    """
+    columns = [column] if isinstance(column, str) else list(column) if isinstance(column, Iterable) else []
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise SettingError(f"column={column!r:.60}: give the name of a column, or several")
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice:
+        raise SettingError(f"column {twice[0]!r} is given twice; leave one out")
+    return columns
 
 
 def grouping(
-    theta: Theta, column: str, freq: str | None, bins: int | Sequence[float] | None, corpus: Corpus | None
+    theta: Theta, columns: Sequence[str], corpus: Corpus | None, *, freq: Any, bins: Any, date_format: Any
 ) -> Grouping:
-    """How a column groups the documents.
+    """How columns group the documents.
 
     Parameters
     ----------
-    column : of the documents; "authors" groups them by author if there is no column of that name
-    freq : one of `FREQUENCIES`, for dates (text in ISO 8601) and years (whole numbers)
-    bins : number of bins of equal width, or their edges, for numbers
+    columns : of the documents; "authors" groups them by author if there is no column of that name
     corpus : has the authors
+    freq : one of `FREQUENCIES`, for dates
+    bins : number of bins of equal width, or their edges, for numbers and dates
+    date_format : see `Dates`
+        Each of these three is of the first column, or a mapping {column: setting}
 
     Raises
     ------
     SettingError
         When there is no such column, or it does not hold what `freq` or `bins` need.
     """
+    settings = {"freq": freq, "bins": bins, "date_format": date_format}
+    given = {name: _of_columns(name, value, columns) for name, value in settings.items()}
+    found = None
+    for column in columns:
+        own = _by_column(theta, column, corpus, **{name: of.get(column) for name, of in given.items()})
+        found = own if found is None else _crossed(found, own)
+    assert found is not None
+    return found
+
+
+def _of_columns(name: str, value: Any, columns: Sequence[str]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        return {columns[0]: value}
+    for column in value:
+        if column not in columns:
+            raise SettingError(f"{name}: {column!r} is not one of the columns: {', '.join(columns)}")
+    return value
+
+
+def _by_column(
+    theta: Theta, column: str, corpus: Corpus | None, freq: Any, bins: Any, date_format: Any
+) -> Grouping:
     if freq is not None and freq not in FREQUENCIES:
         raise SettingError(f"freq={freq!r}: choose one of {', '.join(FREQUENCIES)}")
     if freq is not None and bins is not None:
         raise SettingError("freq and bins are mutually exclusive; choose one")
+    if date_format is not None and freq is None and bins is None:
+        raise SettingError("date_format has no effect without freq or bins; give one of them")
     if column not in theta.documents.columns:
         _check_authors(column, theta.documents.columns)
         return _by_author(theta, corpus)
     if bins is not None:
-        edges = _edges(theta, column, bins)
-        return _of_column(theta, column, lambda value: _bin(value, edges))
-    return _of_column(theta, column, lambda value: _group(value, column, freq))
+        return _of_column(theta, column, _in_bins(theta, column, bins, date_format))
+    if freq is None:
+        return _of_column(theta, column, lambda value: value)
+    dates = Dates(column, f"freq={freq!r}", date_format)
+    return _of_column(theta, column, lambda value: dates.period(value, freq))
 
 
 def _check_authors(column: str, columns: Sequence[str]) -> None:
@@ -76,7 +119,7 @@ def _of_column(theta: Theta, column: str, group: Callable[[Any], Any]) -> Groupi
         distinct = dict.fromkeys(values)
         index = dict(zip(distinct, range(len(distinct)), strict=True))
         codes = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
-        names = [group(value) for value in distinct]
+        names = [None if _is_missing(value) else group(value) for value in distinct]
         kept = np.flatnonzero(np.array([name is not None for name in names], bool)[codes])
         present, codes = np.unique(codes[kept], return_inverse=True)
         return kept, codes, [names[i] for i in present.tolist()]
@@ -84,77 +127,93 @@ def _of_column(theta: Theta, column: str, group: Callable[[Any], Any]) -> Groupi
     return groups
 
 
-def _group(value: Any, column: str, freq: str | None) -> Any:
-    if value == "" or value != value:
+def _is_missing(value: Any) -> bool:
+    return value == "" or value != value
+
+
+def _crossed(first: Grouping, second: Grouping) -> Grouping:
+    """The groups of both: a document is in each pair of a group of the first and one of the second."""
+
+    def groups(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+        (documents, outer, outer_names), (others, inner, inner_names) = first(positions), second(positions)
+        starts, stops = (np.searchsorted(others, documents, side) for side in ("left", "right"))
+        n = stops - starts
+        before = np.repeat(np.cumsum(n) - n, n)
+        inner = inner[np.repeat(starts, n) + np.arange(n.sum()) - before]
+        present, codes = np.unique(np.repeat(outer, n) * len(inner_names) + inner, return_inverse=True)
+        pairs = [divmod(code, len(inner_names)) for code in present.tolist()]
+        return np.repeat(documents, n), codes, [(outer_names[a], inner_names[b]) for a, b in pairs]
+
+    return groups
+
+
+def _in_bins(theta: Theta, column: str, bins: Any, date_format: Any) -> Callable[[Any], Any]:
+    """Gives the bin of a value: its lower and upper edge, numbers or dates as text."""
+    kind = theta.documents.run(0, 1, order="stored").read_column(column).dtype.kind
+    if kind in "iuf" and date_format is None:
+        edges = _edges(theta, bins, lambda: _finite(_values(theta, column)), float)
+        names: list[Any] = edges.tolist()
+        return lambda value: _bin(value, edges, names)
+    if kind == "b":
+        raise SettingError(f"bins: column {column!r} does not hold numbers or dates; leave bins out")
+    dates = Dates(column, "bins", date_format)
+    edges = _edges(
+        theta, bins, lambda: _instants(dates, _values(theta, column)), Dates("", "bins", date_format).edge
+    )
+    if isinstance(bins, int | np.integer):  # in whole days, or seconds if they are shorter
+        unit = DAY if edges[-1] - edges[0] >= bins * DAY else 1.0
+        edges = np.append(np.floor(edges[:-1] / unit), np.ceil(edges[-1] / unit)) * unit
+    names = instant_texts(edges)
+    return lambda value: _bin(dates.moment(value).instant, edges, names)
+
+
+def _bin(value: float, edges: np.ndarray, names: Sequence[Any]) -> tuple[Any, Any] | None:
+    """The names of the edges beside a number, None outside all bins; the last bin includes its upper edge."""
+    if not edges[0] <= value <= edges[-1]:
         return None
-    if freq is None:
-        return value
-    if _is_year(value) and freq in ("year", "decade"):
-        return int(value) if freq == "year" else int(value) // 10 * 10
-    date = _DATE.fullmatch(value) if isinstance(value, str) else None
-    if (
-        date is None
-        or (freq not in ("year", "decade") and date[2] is None)
-        or (freq == "day" and not date[3])
-    ):
-        raise SettingError(
-            f"freq={freq!r}: column {column!r} holds {value!r}, which is not a date such as 2005-03-01; leave freq out "
-            "to group by the values themselves, or give bins for numbers"
-        )
-    if freq == "decade":
-        return f"{date[1][:3]}0"
-    if freq == "quarter":
-        return f"{date[1]}-Q{(int(date[2]) + 2) // 3}"
-    return value[: _LENGTHS[freq]]
+    i = min(int(np.searchsorted(edges, value, side="right")) - 1, len(edges) - 2)
+    return names[i], names[i + 1]
 
 
-def _is_year(value: Any) -> bool:
-    """Whether it is a whole number; numbers of which some are missing are floats."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole or (isinstance(value, float) and value.is_integer())
-
-
-def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray:
+def _edges(
+    theta: Theta, bins: Any, numbers: Callable[[], np.ndarray], number_of: Callable[[Any], float]
+) -> np.ndarray:
     """Edges of the bins, float64 (n_bins + 1,); those of equal width cover the values of the documents asked for."""
     if isinstance(bins, int | np.integer):
-        numbers = _numbers(theta, column)
-        if bins < 1 or not len(numbers):
-            raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers")
         if bins * theta.n_components > MOST_CELLS:
             most = MOST_CELLS // theta.n_components
             raise SettingError(
                 f"bins={bins!r}: at most {most:,} are possible with {theta.n_components} topics"
             )
-        return np.linspace(numbers.min(), numbers.max(), int(bins) + 1)
+        known = numbers()
+        if bins < 1 or not len(known):
+            raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers or dates")
+        return np.linspace(known.min(), known.max(), int(bins) + 1)
     try:
-        edges = np.asarray(bins, np.float64)
-    except (TypeError, ValueError):
+        edges = np.array([number_of(edge) for edge in bins], np.float64)
+    except (TypeError, ValueError, SettingError):
         edges = np.zeros(0)
-    if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+    if len(edges) < 2 or not (np.diff(edges) > 0).all():
         raise SettingError(
             f"bins={bins!r:.60}: give a number of bins, or two or more edges in ascending order"
         )
     return edges
 
 
-def _numbers(theta: Theta, column: str) -> np.ndarray:
-    """What is known of a column of numbers of the documents that were asked for, float64 (n,)."""
+def _values(theta: Theta, column: str) -> np.ndarray:
+    """A column of the documents that were asked for, (n,)."""
     documents = theta.documents if theta.chosen is None else theta.documents.at(np.flatnonzero(theta.chosen))
-    values = documents.read_column(column, order="stored")
-    if values.size and values.dtype.kind not in "iuf":
-        raise SettingError(f"bins: column {column!r} does not hold numbers; leave bins out")
+    return documents.read_column(column, order="stored")
+
+
+def _instants(dates: Dates, values: np.ndarray) -> np.ndarray:
+    known = [value for value in dict.fromkeys(values.tolist()) if not _is_missing(value)]
+    return np.array([dates.moment(value).instant for value in known], np.float64)
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
     values = values.astype(np.float64)
     return values[~np.isnan(values)]
-
-
-def _bin(value: Any, edges: np.ndarray) -> tuple[float, float] | None:
-    """The lower and upper edge of the bin; the last bin includes its upper edge."""
-    if not isinstance(value, int | float):
-        raise SettingError(f"bins: the column holds {value!r:.60}, which is not a number; leave bins out")
-    if not edges[0] <= value <= edges[-1]:
-        return None
-    i = min(int(np.searchsorted(edges, value, side="right")) - 1, len(edges) - 2)
-    return float(edges[i]), float(edges[i + 1])
 
 
 def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:

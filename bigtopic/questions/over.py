@@ -8,6 +8,7 @@ Every document counts the same, whatever its length. Memory is that of a batch a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from bigtopic.questions.theta import Theta
 __all__ = ["over_groups"]
 
 
-def over_groups(theta: Theta, groups: Grouping, column: str) -> dict[str, np.ndarray]:
+def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[str, Any]:
     """Shares of all topics in all groups.
 
     Returns
     -------
-    groups : (n_groups,) ascending
+    groups : (n_groups,) ascending; of several columns, tuples
     n_documents : int64 (n_groups,)
     share, standard_error : float64 (n_groups, n_components); the error of a group of one document is nan
 
@@ -41,7 +42,8 @@ def over_groups(theta: Theta, groups: Grouping, column: str) -> dict[str, np.nda
         codes = np.array([index.setdefault(name, len(index)) for name in names], np.int64)
         if len(index) * theta.n_components > MOST_CELLS:
             raise SettingError(
-                f"column {column!r} has {len(index):,} groups or more, too many for {theta.n_components} topics; "
+                f"column {' and '.join(map(repr, columns))} has {len(index):,} groups or more, too many for "
+                f"{theta.n_components} topics; "
                 "give freq for dates, bins for numbers, or where for fewer documents"
             )
         sums, squares, numbers = (_grown(values, len(index)) for values in (sums, squares, numbers))
@@ -49,13 +51,18 @@ def over_groups(theta: Theta, groups: Grouping, column: str) -> dict[str, np.nda
         np.add.at(sums, codes, (members @ shares).toarray())
         np.add.at(squares, codes, (members @ shares.power(2)).toarray())
         np.add.at(numbers, codes, np.bincount(local, minlength=len(names)))
-    order = sorted(index, key=lambda name: (str(type(name)), name))
+    order = sorted(index, key=_sortable)
     at = np.array([index[name] for name in order], np.int64)
     n = numbers[at, None]
     share = sums[at] / n
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(np.maximum(squares[at] / n - share**2, 0) / (n - 1))
-    return {"groups": order, "n_documents": numbers[at], "share": share, "standard_error": error}  # type: ignore[dict-item]
+    return {"groups": order, "n_documents": numbers[at], "share": share, "standard_error": error}
+
+
+def _sortable(group: Any) -> Any:
+    """Groups of one type are sorted by their values, those of several columns by one column after the other."""
+    return [*map(_sortable, group)] if isinstance(group, tuple) else (str(type(group)), group)
 
 
 def _members(codes: np.ndarray, documents: np.ndarray, shape: tuple[int, int]) -> Any:

@@ -63,7 +63,7 @@ class Table:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return scrolling(list(self.columns), ([_shown(cell) for cell in row] for row in self.rows()))
+        return scrolling(list(self.columns), ([_in_html(cell) for cell in row] for row in self.rows()))
 
 
 _NUMBERS = (bool, int, float, np.generic)
@@ -73,9 +73,13 @@ def _cell(value: Any) -> str:
     return printable(" ".join(_shown(value).split()))
 
 
+def _in_html(value: Any) -> Any:
+    return value if isinstance(value, list) else _shown(value)
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):  # the edges of a bin
-        return " to ".join(f"{edge:g}" for edge in value)
+        return " to ".join(edge if isinstance(edge, str) else f"{edge:g}" for edge in value)
     if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, float | np.floating):

@@ -5,12 +5,12 @@ Topics are as far from each other as 1 minus their similarity, see `bigtopic.que
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
 import numpy as np
 
+from bigtopic.cards import shown
 from bigtopic.errors import SettingError
 from bigtopic.printable import printable
 
@@ -48,17 +48,20 @@ class TopicTree:
 
     def text(self) -> str:
         """The tree, a line for each topic and each join; those that are most alike are next to each other."""
-        n, lines = len(self.labels), []
+        return "\n".join(f"{beginning}{printable(label)}" for beginning, label in self._lines())
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """The beginning of each line, and the label on it."""
+        n = len(self.labels)
         waiting = [(2 * n - 2, 0)]
         while waiting:
             node, depth = waiting.pop()
             if node < n:
-                lines.append(f"{'  ' * depth}{node} {printable(self.labels[node])}")
+                yield f"{'  ' * depth}{node} ", self.labels[node]
                 continue
-            lines.append(f"{'  ' * depth}{self.linkage[node - n, 2]:.2f}")
+            yield f"{'  ' * depth}{self.linkage[node - n, 2]:.2f}", ""
             a, b = self._joins()[node - n]
             waiting += [(b, depth + 1), (a, depth + 1)]
-        return "\n".join(lines)
 
     def _joins(self) -> list[tuple[int, int]]:
         return [(int(a), int(b)) for a, b in self.linkage[:, :2]]
@@ -67,7 +70,7 @@ class TopicTree:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text())}</pre>"
+        return f"<pre>{'<br>'.join(beginning + shown(label) for beginning, label in self._lines())}</pre>"
 
 
 def tree_of(scores: np.ndarray, labels: Sequence[str]) -> TopicTree:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
+from bigtopic.evaluation.source import labels_of
 
 __all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels"]
 
@@ -118,10 +119,10 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return ranks / len(values)
 
 
-def top_labels(source: Any, given: Any = None) -> list[str]:
-    """A label for each topic: the given one, or, where that is None, its three most probable words."""
-    given = [None] * source.n_components if given is None else given
-    if all(label is not None for label in given):
-        return list(given)
+def top_labels(source: Any) -> list[str]:
+    """A label for each topic: what people call it or, where they have not said, its three most probable words."""
+    given = labels_of(source)
+    if all(given):
+        return given
     words = best_words(source, 3, {"probability": None})["probability"]
-    return [" ".join(own) if label is None else label for label, own in zip(given, words, strict=True)]
+    return [label or " ".join(own) for label, own in zip(given, words, strict=True)]

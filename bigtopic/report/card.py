@@ -18,21 +18,22 @@ def summary_card(summary: Any) -> str:
         "words in the vocabulary": f"{summary.n_words:,}",
     }
     titles = summary.score_titles
-    headings = ["topic", "use", "share", *titles.values(), "words", "authors", "documents"]
+    headings = ["topic", "label", "use", "share", *titles.values(), "words", "authors", "documents"]
     rows = [_cells(topic, titles) for topic in summary.topics]
-    filled = [any(column) for column in zip(*rows, strict=True)]
+    filled = [any(cell not in ("", []) for cell in column) for column in zip(*rows, strict=True)]
     table = cards.scrolling([*compress(headings, filled)], ([*compress(row, filled)] for row in rows))
     return cards.card("Summary", cards.figures({**figures, **summary.results.lines()}), table)
 
 
-def _cells(topic: Any, titles: dict[str, str]) -> list[str]:
+def _cells(topic: Any, titles: dict[str, str]) -> list[Any]:
     scores = [topic.scores.get(name) for name in titles]
     return [
-        str(topic.number),
+        topic.number,
+        topic.label,
         "unused" if topic.unused else "",
         "" if topic.share is None else f"{topic.share:.1%}",
         *("" if score is None else f"{score:.2f}" for score in scores),
-        " ".join(word for word, _ in topic.words),
-        ", ".join(f"{name} {share:.0%}" for name, share in topic.authors),
-        ", ".join(name for name, _ in topic.documents),
+        [word for word, _ in topic.words],
+        [f"{name} {share:.0%}" for name, share in topic.authors],
+        [name for name, _ in topic.documents],
     ]

@@ -1,16 +1,23 @@
-"""One self-contained HTML page: no network, no fonts to fetch, every text escaped."""
+"""One self-contained HTML page: no network, no fonts to fetch, every text escaped.
+
+Names come from data: control characters, and those that turn the direction of writing, are shown as on a terminal, and
+each name is isolated, so that one in Arabic or Hebrew leaves the figures beside it in their places.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bigtopic import cards
-from bigtopic.errors import SettingError, StoreError
+from bigtopic.errors import SettingError
 from bigtopic.evaluation.measuring import free_label
+from bigtopic.printable import printable
 from bigtopic.report.summary import Summary
-from bigtopic.storage import local
+from bigtopic.storage.output_file import check_outside_stores, check_replaceable, write_output
+from bigtopic.storage.place import Place
 
 __all__ = ["Page", "check_page", "html_page", "write_html"]
 
@@ -62,6 +69,7 @@ def html_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.finalize = _shown
     page = environment.get_template("page.html.j2").render(
         summary=summary,
         title=title,
@@ -69,6 +77,7 @@ def html_page(
         figures={**_figures(summary), **(figures or {})},
         author_noun=author_noun,
         curve=_curve(summary.history),
+        has_labels=any(topic.label for topic in summary.topics),
         largest_share=max((topic.share or 0.0 for topic in summary.topics), default=0.0),
         width=_CURVE_WIDTH,
         height=_CURVE_HEIGHT,
@@ -76,48 +85,53 @@ def html_page(
     return Page(page)
 
 
-def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
-    """Write the page; for `settings` see `html_page`. Returns the absolute path.
+def _shown(value: Any) -> Any:
+    """What the page shows of a value: of text, what a terminal shows."""
+    return printable(value) if isinstance(value, str) else value
+
+
+def write_html(
+    summary: Summary, path: Any, *, storage_options: Mapping[str, Any] | None = None, **settings: Any
+) -> Path | str:
+    """Write the page; for `settings` see `html_page`. Returns the absolute path, or the URL.
 
     An existing page is replaced in one step.
+
+    Parameters
+    ----------
+    path : or URL of the page
+    storage_options : for fsspec, of a URL
 
     Raises
     ------
     SettingError
-        When `summary` is something else.
+        When `summary` is something else, or the path cannot be one.
     StoreError
-        When the path holds something else, or the system refuses to write.
+        When the path holds something else, is inside a store, or the system refuses to write.
     """
     if not isinstance(summary, Summary):
         raise SettingError(
             f"summary: {type(summary).__name__} is not one; make it with bigtopic.report.summarise(model, corpus)"
         )
-    path = check_page(path)
-    local.replace(str(path), 0, html_page(summary, **settings).encode())
-    return path
+    place = Place.of(path, storage_options)
+    return write_output(place, html_page(summary, **settings).encode(), partial(_check, place))
 
 
-def check_page(path: str | Path) -> Path:
-    """The absolute path, where a page may be written.
+def check_page(path: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+    """Check that a page may be written to a path or URL, as `write_html` does.
 
     Raises
     ------
-    StoreError
-        When the path holds something else.
+    SettingError, StoreError
+        As `write_html`.
     """
-    path = Path(path).expanduser().resolve()
-    if path.exists() and not _is_page(path):
-        raise StoreError(f"{path} exists but is not an HTML page; nothing was written: give another path")
-    return path
+    place = Place.of(path, storage_options)
+    _check(place)
+    check_outside_stores(place)
 
 
-def _is_page(path: Path) -> bool:
-    """Whether a page, or an empty file, is there."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        begin = file.read(1024).lstrip().lower()
-    return not begin or begin.startswith((b"<!doctype html", b"<html"))
+def _check(place: Place) -> None:
+    check_replaceable(place, (b"<!doctype html", b"<html"), "an HTML page")
 
 
 def _figures(summary: Summary) -> dict[str, str]:

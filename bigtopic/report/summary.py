@@ -14,7 +14,7 @@ from bigtopic.errors import SettingError
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
-from bigtopic.evaluation.source import TopicSource, top_words, topics_of
+from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
 from bigtopic.report.card import summary_card
@@ -37,6 +37,7 @@ class Topic:
     authors : (name, share of the topic's tokens), largest first
     documents : (document id, weight of the topic in it), largest first
     unused : whether the model does not use it, see `LDA.unused_topics_`; unknown, False, of other libraries' models
+    label : what people call it, see `LDA.set_topic_labels`; "" if they have not said
     """
 
     number: int
@@ -46,6 +47,7 @@ class Topic:
     authors: Sequence[tuple[str, float]] = ()
     documents: Sequence[tuple[str, float]] = ()
     unused: bool = False
+    label: str = ""
 
     @property
     def npmi(self) -> float | None:
@@ -153,14 +155,25 @@ def summarise(
         _require(asked, found)
     results = Evaluation([(one, found[one]) for one in asked if one in found])
     unused = getattr(source, "unused", np.zeros(source.n_components, bool)).tolist()
+    labels = labels_of(source)
     if corpus is None:
-        topics = [Topic(k, own, None, _scores(results, k), unused=unused[k]) for k, own in enumerate(words)]
+        topics = [
+            Topic(k, own, None, _scores(results, k), unused=unused[k], label=labels[k])
+            for k, own in enumerate(words)
+        ]
         return Summary(topics, source.n_words, results=results, history=history)
     prevalence = cast(Prevalence, found[shares])
     authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
     topics = [
         Topic(
-            k, words[k], float(prevalence.share[k]), _scores(results, k), authors[k], documents[k], unused[k]
+            k,
+            words[k],
+            float(prevalence.share[k]),
+            _scores(results, k),
+            authors[k],
+            documents[k],
+            unused[k],
+            labels[k],
         )
         for k in np.argsort(-prevalence.share, kind="stable").tolist()
     ]

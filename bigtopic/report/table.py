@@ -10,11 +10,12 @@ from bigtopic.report.summary import Summary, Topic
 __all__ = ["text_table"]
 
 _NARROWEST = 20
+_LABEL = 24  # characters of a label
 _AUTHORS_SHARE = 0.34  # of the width left over for words and authors
 
 
 def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str] = str) -> str:
-    """One line per topic: number, whether it is unused, share, scores, words, leading authors.
+    """One line per topic: number, label, whether it is unused, share, scores, words, leading authors.
 
     Columns without anything to show are left out.
 
@@ -25,6 +26,8 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     """
     topics = list(summary.topics)
     columns: list[tuple[str, list[str]]] = [("topic", [str(topic.number) for topic in topics])]
+    if any(topic.label for topic in topics):
+        columns.append(_to_the_left("label", [_cut(printable(topic.label), _LABEL) for topic in topics]))
     if summary.n_unused:
         columns.append(("use", ["unused" if topic.unused else "" for topic in topics]))
     if any(topic.share is not None for topic in topics):
@@ -44,6 +47,15 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
             line += "  " + (_authors(topics[number], n_authors) if number >= 0 else "most in")
         lines.append(emphasis(line.rstrip()) if number < 0 else line.rstrip())
     return "\n".join(lines)
+
+
+def _to_the_left(title: str, cells: list[str]) -> tuple[str, list[str]]:
+    size = max(map(len, [title, *cells]))
+    return title.ljust(size), [cell.ljust(size) for cell in cells]
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _percent(share: float | None) -> str:

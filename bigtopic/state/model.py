@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -164,17 +165,20 @@ class TopicModel:
             raise ModelError(f"method {self.method.name!r} remembers nothing about documents")
         return self.document_state.read(part, start, stop, self.cursor)
 
-    def topic_source(self) -> ModelTopics:
-        return ModelTopics(self)
+    def topic_source(self, labels: Sequence[str | None] | None = None) -> ModelTopics:
+        return ModelTopics(self, labels)
 
 
 class ModelTopics:
     """The topics as probabilities, by rows: the interface of a model for evaluation.
 
     Of a model with `mixing`, topics are mixtures of its distributions over words.
+
+    labels : what people call the topics, (n_components,), None for a topic without a label; or None
     """
 
-    def __init__(self, model: TopicModel) -> None:
+    def __init__(self, model: TopicModel, labels: Sequence[str | None] | None = None) -> None:
+        self.labels = labels
         self._topic_words = model.estimate(model.topic_words_name)
         mixing = model.method.model.mixing
         self._mixed = None if mixing is None else model.estimate(mixing)

@@ -50,18 +50,21 @@ def save(
     url: Any,
     extra: dict[str, Any] | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> None:
-    """Write a model, replacing the one that is there.
+    """Write a model.
 
     Parameters
     ----------
     extra : JSON for whoever saves, given back by `load`
     storage_options : for fsspec
+    overwrite : whether to replace the model that is there
 
     Raises
     ------
     CorpusExists
-        When something that is not a model is at `url`; it is untouched.
+        When a model is at `url` and `overwrite` is false, or something else is; it is untouched.
     CorpusLocked
         When another process saves a model there at this moment.
     ModelError
@@ -72,8 +75,9 @@ def save(
     place = Place.of(url, storage_options)
     _check_arrays(model, place)
     if not place.local:
-        return _save_remote(model, place, extra)
+        return _save_remote(model, place, extra, overwrite)
     with Hold(place, _WHAT, _listed) as hold:
+        _check_free(place, overwrite)
         state = f"state-{hold.token}"
         hold.claim(["zarr.json", "zarr.json.partial", state])
         _write_arrays(place, state, model)
@@ -97,8 +101,17 @@ def _check_arrays(model: TopicModel, place: Place) -> None:
             ) from error
 
 
-def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None) -> None:
+def _check_free(place: Place, overwrite: bool) -> None:
+    """Refuse a place that has a model; for whoever holds it."""
+    if not overwrite and _listed(place) is not None:
+        raise errors.CorpusExists(
+            f"{place.url} is already a model; choose another path, or pass overwrite=True to replace it"
+        )
+
+
+def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None, overwrite: bool) -> None:
     with RemoteHold(place, _WHAT, _listed_remote) as hold:
+        _check_free(place, overwrite)
         state = f"state-{hold.token}"
         _write_arrays(place, state, model)
         hold.commit({FORMAT: _describe(model, state, extra)}, _listed_remote(place) or ())

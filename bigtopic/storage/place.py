@@ -90,20 +90,18 @@ class Place:
         Raises
         ------
         SettingError
-            When it is neither, or has a null character, or a URL has no name, or has characters that fsspec takes for
-            a pattern or a query.
+            When it is neither, or has a null character, or begins with the home of no user, or a URL has no name, or
+            has characters that fsspec takes for a pattern or a query.
         """
         if not isinstance(url, str | os.PathLike):
-            raise SettingError(f"{type(url).__name__} is not a path; give the path or the URL of a store")
+            raise SettingError(f"{type(url).__name__} is not a path; give the path or the URL")
         text = os.fspath(url)
         if "\0" in text:
-            raise SettingError(
-                f"{text!r} is not a path: it has a null character; give the path or the URL of a store"
-            )
+            raise SettingError(f"{text!r} is not a path: it has a null character; give the path or the URL")
         for scheme in ("file://", "local://"):
             text = text.removeprefix(scheme)
         if "://" not in text:
-            return cls(str(Path(text).expanduser().absolute()).rstrip("/"), dict(options or {}))
+            return cls(_absolute(text), dict(options or {}))
         _check_url(text)
         return cls(text.rstrip("/"), dict(options or {}))
 
@@ -286,6 +284,13 @@ def _has_buckets(filesystem: Any) -> bool:
     from bigtopic.storage.remote import has_buckets
 
     return has_buckets(filesystem)
+
+
+def _absolute(path: str) -> str:
+    try:
+        return str(Path(path).expanduser().absolute()).rstrip("/")
+    except RuntimeError as error:  # no such user
+        raise SettingError(f"{path!r}: {error}; give the path of the folder itself") from error
 
 
 def _check_url(url: str) -> None:

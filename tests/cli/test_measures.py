@@ -89,7 +89,7 @@ def test_it_is_in_the_report_escaped(longest_document, model, corpus, tmp_path):
     run("report", model, tmp_path / "page.html", "--corpus", corpus)
     page = (tmp_path / "page.html").read_text()
     assert "<dt>longest &lt;document&gt;, tokens</dt><dd>20.000</dd>" in page
-    assert page.count("· longest &lt;document&gt; 100.00") == 2
+    assert page.count("· <bdi>longest &lt;document&gt;</bdi> 100.00") == 2
     assert "Longest &lt;document&gt;: a measure of the tests." in page
     shown = run("topics", model, "--corpus", corpus).output
     assert "longest <document>" in shown.splitlines()[0]

@@ -93,7 +93,7 @@ def test_show(model, kept, theta):
         (("--topic", 0, "--documents", 3, "--theta", "THETA", "--freq", "year"), "name it with --by"),
         (("--by", "yaer", "--theta", "THETA"), "no column 'yaer'"),
         (("--by", "year", "--theta", "THETA", "--where", "year"), "COLUMN=VALUE"),
-        (("--by", "year", "--theta", "THETA", "--freq", "month"), "not a date"),
+        (("--by", "year", "--theta", "THETA", "--freq", "month"), "a year without a month"),
         (("--by", "year", "--where", "year=2000"), "need --corpus or --theta"),
         (("--by", "year", "--theta", "THETA", "--where", "open=ture"), "neither true nor false"),
         (("--by", "year", "--theta", "THETA", "--where", "year=..2000..1"), "year"),

@@ -51,7 +51,7 @@ def test_the_command_of_an_interrupted_run_can_be_repeated(tmp_path, corpus, mon
     assert train(corpus, model, *again, "--batch-size", 20).exit_code == 0  # although the run is further
     whole = bt.load_model(tmp_path / "whole.zarr")
     np.testing.assert_array_equal(bt.load_model(model).components_, whole.components_)
-    whole.partial_fit(bt.open_corpus(corpus)).save(model)
+    whole.partial_fit(bt.open_corpus(corpus)).save(model, overwrite=True)
     assert train(corpus, model, *again, "--batch-size", 20).exit_code == 2
 
 

@@ -142,6 +142,7 @@ MISTAKES = [
     ("a corpus as a model", lambda at: bt.load_model(at.folder / "c.zarr"), "bigtopic.open_corpus opens it"),
     ("a model as a corpus", lambda at: bt.open_corpus(at.folder / "m.zarr"), "bigtopic.load_model opens it"),
     ("a model over a corpus", lambda at: at.model.save(at.folder / "c.zarr"), "give another path"),
+    ("a model over a model", lambda at: at.model.save(at.folder / "m.zarr"), "pass overwrite=True"),
     ("a corpus over a corpus", lambda at: bt.ingest(TEXTS, at.folder / "c.zarr"), "pass overwrite=True"),
 ]
 

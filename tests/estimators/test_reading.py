@@ -55,8 +55,9 @@ def test_topics_are_the_most_probable_words(model, corpus):
 def test_a_frame_of_topics(model):
     pytest.importorskip("pandas")
     frame = model.topics_frame(3)
-    assert list(frame.columns) == ["topic", "rank", "word", "probability", "unused"] and len(frame) == 12
-    assert frame.iloc[5].tolist() == [1, 2, *model.topics(3)[1][2], False]
+    assert list(frame.columns) == ["topic", "label", "rank", "word", "probability", "unused"]
+    assert len(frame) == 12
+    assert frame.iloc[5].tolist() == [1, model.topic_labels_[1], 2, *model.topics(3)[1][2], False]
 
 
 def test_pyldavis_input_has_the_shapes_it_wants(model, corpus, synthetic):

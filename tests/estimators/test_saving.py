@@ -115,7 +115,7 @@ def test_a_model_saved_without_frequencies_is_read(corpus, saved):
     assert loaded.vocabulary_.frequency is None and log_predictive(loaded, corpus).unigram is None
     # Those of some of the documents would be wrong.
     assert loaded.partial_fit(corpus[:50]).vocabulary_.frequency is None
-    loaded.save(saved)
+    loaded.save(saved, overwrite=True)
     assert bits(load_model(saved)) == bits(loaded)
 
 
@@ -199,7 +199,10 @@ def test_a_model_replaces_a_model_and_leaves_nothing_behind(corpus, tmp_path):
     url = tmp_path / "m.zarr"
     fitted(corpus).save(url)
     other = fitted(corpus, random_state=5)
-    other.save(url)
+    with pytest.raises(CorpusExists, match="is already a model; choose another path, or pass overwrite=True"):
+        other.save(url)
+    assert bits(load_model(url)) != bits(other)
+    other.save(url, overwrite=True)
     assert bits(load_model(url)) == bits(other)
     assert sorted(path.name[:6] for path in url.iterdir()) == ["state-", "zarr.j"]
 

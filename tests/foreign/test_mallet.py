@@ -173,13 +173,14 @@ def test_ids_that_break_lines_are_refused(name, tmp_path):
 
 def test_nothing_is_left_of_files_that_cannot_be_written(ours, tmp_path):
     from bigtopic.foreign.mallet import _write
+    from bigtopic.storage.place import Place
 
     def lines():
         yield "one\n"
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _write(tmp_path / "file.txt", lines())
+        _write(Place.of(tmp_path / "file.txt"), lines())
     assert not list(tmp_path.iterdir())
     odd = LDA(2, max_iter=1, client=False).fit(np.ones((70, 2)))
     odd._model.axes["word"] = type(odd.vocabulary_)(["a", "b\tc"])

@@ -185,7 +185,7 @@ def model(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Cal
         theirs = snapshot(outside), _foreign(root, {})
         if over:
             loaded = bigtopic.load_model(good)
-            result = attempt(lambda: loaded.save(root), [NAME])
+            result = attempt(lambda: loaded.save(root, overwrite=True), [NAME])
             if not isinstance(result, Refused):
                 _use(bigtopic.load_model(root))
         else:

@@ -308,7 +308,7 @@ def test_a_saved_model_is_one_too(new, documents, tmp_path):
     with pytest.raises(ModelError, match="go on with that model, or fit a new one"):
         learn(twin, documents)
     learn(twin, Corpus([some(500, 80, 30)], documents.vocabulary))
-    model_store.save(new(INNER), tmp_path / "model.zarr")
+    model_store.save(new(INNER), tmp_path / "model.zarr", overwrite=True)
     assert model_store.load(tmp_path / "model.zarr", INNER)[0].document_state is None
 
 

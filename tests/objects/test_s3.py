@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.store import open_corpus
+from bigtopic.errors import CorpusExists
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.ingestion.ingest import append, compact, ingest
@@ -47,7 +48,9 @@ def test_model(bucket):
     corpus = ingest(OLD, "memory://s3-model.zarr", n_threads=1)
     first, second = fitted(corpus), fitted(corpus, doc_topic_prior=0.3)
     for model in (first, second):
-        model.save(url, storage_options=bucket.options)
+        model.save(url, storage_options=bucket.options, overwrite=model is second)
+        with pytest.raises(CorpusExists, match="pass overwrite=True"):
+            first.save(url, storage_options=bucket.options)
         again = load_model(url, storage_options=bucket.options)
         assert np.array_equal(again.get_topics(), model.get_topics())
     assert {key.split("/")[1].split("-")[0] for key in bucket.list_keys()} == {"state", "zarr.json"}
@@ -68,8 +71,6 @@ def topics_at(bucket, key):
 
 @pytest.mark.slow
 def test_topics(bucket):
-    from bigtopic.errors import CorpusExists
-
     corpus = ingest(OLD, "memory://s3-topics.zarr", n_threads=1)
     longer = ingest(OLD * 3, "memory://s3-topics-longer.zarr", n_threads=1)
     model, url = fitted(corpus), bucket.url("deep/theta.zarr")

@@ -108,7 +108,7 @@ def write_again(bucket, action, models):
     """What the next writer does; it gives the same store whatever was there."""
     url, settings = bucket.url(KEY), {"storage_options": bucket.options}
     if action == "save":
-        models[0].save(url, **settings)
+        models[0].save(url, overwrite=True, **settings)
     elif action.startswith("transform_to"):
         models[0].transform_to(victims.OLD, url, overwrite=True, **settings)
     else:

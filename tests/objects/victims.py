@@ -41,7 +41,7 @@ def act(action, url, options, models):
     elif action in ("create", "overwrite"):
         ingest(NEW, url, overwrite=action == "overwrite", **settings)
     elif action == "save":
-        models[1].save(url, storage_options=options)
+        models[1].save(url, storage_options=options, overwrite=True)
     else:
         assert action in ("transform_to", "transform_to new"), action
         models[1].transform_to(NEW, url, overwrite=True, storage_options=options)

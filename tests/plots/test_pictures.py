@@ -18,24 +18,10 @@ def model():
     return LDA(2, max_iter=2, random_state=0, progress=False).fit(CORPUS)
 
 
-@pytest.mark.parametrize(
-    ("path", "error", "message"),
-    [
-        ("~nobody-has-this-name/a.svg", SettingError, "^out: .*home directory.*give the path of the folder"),
-        ("a\0.svg", SettingError, r"^out: must not contain a null character, found 'a\\x00.svg'"),
-        (5, SettingError, "^out: must be a path, found 5"),
-        (
-            "n" * 300 + ".svg",
-            StoreError,
-            r"n\.svg cannot be written: .*name too long",
-        ),
-    ],
-    ids=["home", "null", "number", "long"],
-)
-def test_paths_that_cannot_be_are_clear_errors(path, error, message, model, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_name_that_is_too_long_is_a_clear_error(model, tmp_path):
+    path = tmp_path / ("n" * 300 + ".svg")
     for refused in (lambda: plots.check_path(path), lambda: plots.save(model.plot("topics"), path)):
-        with pytest.raises(error, match=message):
+        with pytest.raises(StoreError, match=r"n\.svg cannot be written: .*name too long"):
             refused()
     assert not list(tmp_path.iterdir())
 

@@ -10,7 +10,8 @@ import zarr
 import bigtopic as bt
 from bigtopic.errors import BigtopicWarning, InputError, SettingError
 from bigtopic.estimators.topic_stores import stored_topics as stored
-from bigtopic.questions import groups, over
+from bigtopic.questions import over
+from bigtopic.questions.dates import Dates
 from bigtopic.questions.table import Table
 
 
@@ -134,7 +135,7 @@ def test_years_of_which_one_is_missing(tmp_path):
 
 def test_a_month_that_does_not_exist_is_no_date():
     with pytest.raises(SettingError, match="not a date"):
-        groups._group("2005-13", "date", "quarter")
+        Dates("date", "freq", None).period("2005-13", "quarter")
 
 
 def test_topics_of_authors(model, asked, theta, dense, records):
@@ -223,9 +224,9 @@ def test_topics_with_figures_of_documents(model, asked, theta, dense):
         (lambda m, c, t: m.documents(0, c.select(year=1999), theta=t), "other documents"),
         (lambda m, c, t: m.topics_over("text", theta=t), "no column 'text'"),
         (lambda m, c, t: m.topics_over("kind", theta=t, freq="year"), "not a date"),
-        (lambda m, c, t: m.topics_over("year", theta=t, freq="month"), "not a date"),
-        (lambda m, c, t: m.topics_over("year", theta=t, freq="week"), "freq='week'"),
-        (lambda m, c, t: m.topics_over("kind", theta=t, bins=3), "does not hold numbers"),
+        (lambda m, c, t: m.topics_over("year", theta=t, freq="month"), "a year without a month"),
+        (lambda m, c, t: m.topics_over("year", theta=t, freq="hour"), "freq='hour'"),
+        (lambda m, c, t: m.topics_over("kind", theta=t, bins=3), "which is not a date"),
         (lambda m, c, t: m.topics_over("year", theta=t, bins=[3]), "bins"),
         (lambda m, c, t: m.topics_over("year", theta=t, bins=["a", "b"]), "bins=.*edges"),
         (lambda m, c, t: m.topics_over("yaer", theta=t, bins=2), "no column 'yaer'.*did you mean 'year'"),

@@ -47,7 +47,7 @@ def test_a_model_with_negative_cells_is_not_saved_over_one_without(tmp_path):
     estimator(n_good=2).fit(X).save(tmp_path / "model")
     before = contents(tmp_path)
     with pytest.raises(ModelError, match=SAYS):
-        estimator(n_good=0).fit(X).save(tmp_path / "model")
+        estimator(n_good=0).fit(X).save(tmp_path / "model", overwrite=True)
     assert contents(tmp_path) == before
 
 

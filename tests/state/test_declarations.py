@@ -353,7 +353,7 @@ def test_what_is_accepted_can_be_saved_and_loaded(folder, kind, name, value, giv
         model = new_model(method, 2, Vocabulary(None, 3), n_tokens=9, options=options)
     except SettingError:
         return
-    model_store.save(model, folder / "model")
+    model_store.save(model, folder / "model", overwrite=True)
     loaded, _ = model_store.load(folder / "model", method)
     assert repr(loaded.options) == repr(plain(model.options))
     assert [repr(settings_of(scheme)) for scheme in loaded.method.schemes.values()] == [

@@ -150,7 +150,9 @@ def actions() -> dict[str, Action]:
         "with_authors": Action(two_parts, lambda path: attach(path, {"Cleo": ["2", "3"]}), documents),
         "with_authors again": Action(attached, lambda path: attach(path, {"Cleo": ["2", "3"]}), documents),
         "save": Action(nothing, lambda path: fitted[1].save(path), topics),
-        "save again": Action(lambda path: fitted[0].save(path), lambda path: fitted[1].save(path), topics),
+        "save again": Action(
+            lambda path: fitted[0].save(path), lambda path: fitted[1].save(path, overwrite=True), topics
+        ),
         "transform_to": Action(nothing, transform, shares),
         "transform_to again": Action(lambda path: transform(path, 0), transform, shares),
     }

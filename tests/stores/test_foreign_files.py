@@ -108,7 +108,7 @@ def test_what_the_user_keeps_in_a_model_stays(model, tmp_path):
     path = tmp_path / "model.zarr"
     model.save(path)
     files = [put(path, name) for name in ("notes.txt", "state-2024/results.csv", "old.partial")]
-    model.save(path)
+    model.save(path, overwrite=True)
     assert all(file.is_file() for file in files)
     assert len(list(path.glob("state-*"))) == 2 and bt.load_model(path)
 
@@ -232,7 +232,7 @@ def test_nothing_is_removed_or_written_through_a_link(inner, how, outside, model
         "append": lambda: bt.append(path, NEW, **HERE),
         "overwrite": lambda: bt.ingest(NEW, path, overwrite=True, **HERE),
         "compact": lambda: bt.compact(path, **HERE),
-        "save": lambda: model.save(path),
+        "save": lambda: model.save(path, overwrite=True),
     }
     with pytest.raises((StoreError, CorpusDamaged), match=r"symbolic link|missing"):
         actions[how]()
@@ -287,7 +287,7 @@ def test_a_store_may_be_reached_through_a_link(model, tmp_path):
     assert len(bt.append(tmp_path / "corpus", NEW, **HERE)) == 3
     corpus = bt.from_matrix(np.ones((5, 12)))
     for _ in range(2):
-        model.save(tmp_path / "data/model.zarr")
+        model.save(tmp_path / "data/model.zarr", overwrite=True)
         model.transform_to(corpus, tmp_path / "data/theta.zarr", overwrite=True)
     assert sorted(p.name for p in (tmp_path / "disk").iterdir()) == [
         "corpus.zarr",
@@ -383,7 +383,7 @@ def test_a_root_cannot_have_what_is_not_of_its_store_removed(text, how, odd_stor
     before = found()
     put_bytes("zarr.json", text.encode("latin1"))
     actions = {
-        "save": lambda: model.save(url),
+        "save": lambda: model.save(url, overwrite=True),
         "transform_to": lambda: model.transform_to(bt.from_matrix(np.ones((5, 12))), url, overwrite=True),
         "ingest": lambda: bt.ingest(NEW, url, overwrite=True, **HERE),
     }

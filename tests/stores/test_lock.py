@@ -281,7 +281,7 @@ def test_models_saved_at_once(models, tmp_path):
     _, fitted = models
     path = tmp_path / "model.zarr"
     for _ in range(10):
-        errors = together(*(lambda model=model: model.save(path) for model in fitted))
+        errors = together(*(lambda model=model: model.save(path, overwrite=True) for model in fitted))
         assert all(error is None or isinstance(error, CorpusLocked) for error in errors) and None in errors
         saved = bt.load_model(path).components_
         assert any(np.array_equal(saved, model.components_) for model in fitted)

@@ -17,9 +17,11 @@ NOT_KEPT = ("client",)  # a connection, good for this process only
 _PASSWORD = re.compile(r"(://)(?:[^/]*@|[^/:@]*:(?!:|\d+/)(?:(?!::)[^@])*@)")
 
 
-def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+def save_model(
+    estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+) -> None:
     """Write a fitted estimator: its params, and its arguments that JSON can represent."""
-    model_store.save(estimator._fitted(), url, extra_of(estimator), storage_options)
+    model_store.save(estimator._fitted(), url, extra_of(estimator), storage_options, overwrite=overwrite)
 
 
 def extra_of(estimator: Any) -> dict[str, Any]:

@@ -19,14 +19,17 @@ from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, warn
+from bigtopic.errors import InputError, SettingError, require, warn
+from bigtopic.estimators.topic_stores.batches import Batch
 from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE
+from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite, tables
+from bigtopic.estimators.topic_stores.formats.parquet import arrow_tables
 from bigtopic.state.model import TopicModel
 from bigtopic.state.model_identity import has_topics_of, is_earlier
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_group import group_attributes
 
-__all__ = ["StoredTopics", "TopicRows"]
+__all__ = ["StoredTopics", "TopicRows", "open_topics"]
 
 DOCUMENTS = 1 << 18  # whose offsets or ids are read at once
 ENTRIES = 1 << 20  # topics of documents that are read at once, about
@@ -35,7 +38,8 @@ ENTRIES = 1 << 20  # topics of documents that are read at once, about
 class TopicRows(NamedTuple):
     """Topics of documents as CSR, none of them empty.
 
-    indptr : int64 (n_docs + 1,); topics : int64 (nnz,); shares : float64 (nnz,), those of a document sum to 1
+    indptr : int64 (n_docs + 1,); topics : int64 (nnz,); shares : float64 (nnz,), of a document at most 1 in all, or 1
+        if they are normalised
     """
 
     indptr: np.ndarray
@@ -45,6 +49,11 @@ class TopicRows(NamedTuple):
     def sums(self, values: np.ndarray) -> np.ndarray:
         """The sum of each document's values: (nnz,) to (n_docs,)."""
         return np.add.reduceat(values, self.indptr[:-1])
+
+    def normalised(self) -> Self:
+        """Shares of which those of a document sum to 1."""
+        sums = self.sums(self.shares)
+        return self._replace(shares=self.shares / np.repeat(sums, np.diff(self.indptr)))
 
 
 class StoredTopics:
@@ -89,6 +98,50 @@ class StoredTopics:
         self.n_entries = self._arrays["X/indices"].shape[0]
         self._arrays["X/data"] = self._array("X/data", self.n_entries)
 
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def to_arrow(self) -> Any:
+        """The documents as a `pyarrow.Table` in memory, in the store's order: what `transform_to` writes as Parquet.
+
+        Columns: document_id, those of the documents, and the shares topic_0, topic_1, ..., 0 where one was left out. A
+        column of the documents that has the name of another gets "column_" before it.
+
+        Raises
+        ------
+        MissingExtra
+            When pyarrow is not installed.
+        InputError
+            When the store is damaged.
+        """
+        return require("pyarrow", "parquet").concat_tables(arrow_tables(self._to_write()))
+
+    def to_pandas(self) -> Any:
+        """As `to_arrow`, as a `pandas.DataFrame`.
+
+        Raises
+        ------
+        MissingExtra
+            When pandas is not installed.
+        InputError
+            When the store is damaged.
+        """
+        pandas, topics = require("pandas", "pandas"), self._to_write()
+        columns = map(np.concatenate, zip(*tables(topics), strict=True))
+        return pandas.DataFrame(dict(zip(topics.header, columns, strict=True)))
+
+    def _to_write(self) -> TopicsToWrite:
+        """The documents and the shares that are kept of them, as they are stored."""
+
+        def batches() -> Iterator[Batch]:
+            for start, rows in self._stored_rows():
+                view = self.documents.run(start, start + len(rows.indptr) - 1, order="stored")
+                documents = {"document_id": view.document_ids(order="stored")}
+                documents |= {f"column {name}": v for name, v in view.read_columns(order="stored").items()}
+                yield Batch(rows.indptr, rows.topics, rows.shares.astype(np.float32), documents)
+
+        return TopicsToWrite(batches(), self.columns, self.n_components)
+
     @property
     def columns(self) -> list[str]:
         """Names of the documents' columns."""
@@ -116,6 +169,9 @@ class StoredTopics:
 
     def batches(self) -> Iterator[tuple[int, TopicRows]]:
         """All documents in the store's order, each batch with the position of its first."""
+        return ((start, rows.normalised()) for start, rows in self._stored_rows())
+
+    def _stored_rows(self) -> Iterator[tuple[int, TopicRows]]:
         for start in range(0, self.n_docs, DOCUMENTS):
             indptr = self._offsets(start, min(start + DOCUMENTS, self.n_docs))
             inner = np.searchsorted(indptr, np.arange(indptr[0], indptr[-1], ENTRIES))
@@ -172,7 +228,7 @@ class StoredTopics:
 
     def row(self, position: int) -> np.ndarray:
         """Topics of one document, float64 (n_components,); they sum to 1."""
-        rows = self._rows(self._offsets(position, position + 1))
+        rows = self._rows(self._offsets(position, position + 1)).normalised()
         dense = np.zeros(self.n_components)
         dense[rows.topics] = rows.shares
         return dense
@@ -240,7 +296,7 @@ class StoredTopics:
         sums = rows.sums(shares)
         if not (shares.min() >= 0 and sums.min() > 0 and sums.max() < np.inf):
             raise InputError(f"{self.url}/X/data holds shares that are not probabilities; {_REMEDY}")
-        return rows._replace(shares=shares / np.repeat(sums, np.diff(indptr)))
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,6 +337,24 @@ class _StoredDocuments:
         raise AssertionError("a store of topics has no words")
 
     entries = tokens = texts = read
+
+
+def open_topics(theta: Any, storage_options: Mapping[str, Any] | None = None) -> StoredTopics:
+    """Open the topics of documents that `transform_to`, or `bigtopic infer`, wrote to a store.
+
+    Parameters
+    ----------
+    theta : path or URL; a store that is open is returned as it is
+    storage_options : passed to fsspec when it is a URL
+
+    Raises
+    ------
+    SettingError
+        When there is no store of topics.
+    InputError
+        When the store is damaged.
+    """
+    return theta if isinstance(theta, StoredTopics) else StoredTopics(theta, storage_options)
 
 
 _REMEDY = "the store is damaged: write it again with transform_to"

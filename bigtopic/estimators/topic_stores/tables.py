@@ -15,8 +15,7 @@ from bigtopic.estimators.topic_stores.batches import arranged
 from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity
 from bigtopic.inference.infer import Inferred
-from bigtopic.storage import local
-from bigtopic.storage.draft import drafted
+from bigtopic.storage.output_file import check_outside_stores, output_file
 from bigtopic.storage.place import Place
 
 __all__ = ["check_table", "write_table"]
@@ -71,7 +70,9 @@ def check_table(format: str, target: Any, overwrite: bool) -> None:
     if hasattr(target, "write"):
         _check_streams(formats.load(format))
     else:
-        _check_place(Place.of(target), overwrite)
+        place = Place.of(target)
+        _check_place(place, overwrite)
+        check_outside_stores(place)
 
 
 @contextmanager
@@ -85,26 +86,11 @@ def _opened(
             yield target, Place.of(folder), "standard output"
         return
     place = Place.of(target, storage_options)
-    check = partial(_check_place, place, overwrite)
     with (
-        _drafted(place, check) as draft,
-        local.told("written", place.url),
+        output_file(place, partial(_check_place, place, overwrite)) as draft,
         Path(draft.url).open("w+b") as file,
     ):
         yield file, draft.beside(".scratch"), place.url
-
-
-@contextmanager
-def _drafted(place: Place, check: Any) -> Iterator[Place]:
-    """A local file to fill, which then takes the place."""
-    if place.local:
-        with drafted(place, None, check) as draft:
-            yield draft
-        return
-    check()
-    with TemporaryDirectory(prefix="bigtopic-topics-") as folder:
-        yield Place.of(f"{folder}/topics")
-        place.upload(f"{folder}/topics")
 
 
 def _check_streams(kind: Any) -> None:

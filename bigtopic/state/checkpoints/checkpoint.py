@@ -221,7 +221,7 @@ class CheckpointFolder:
         place.refuse_link()
         if model_store.describe(place.url) is None:
             self._remove(name)
-        model_store.save(model, place.url, dict(extra))
+        model_store.save(model, place.url, dict(extra), overwrite=True)
         # Later ones were passed over when the run went on, because they are damaged.
         kept = [version for version in versions(self._place) if version <= name]
         self._remove_others(kept[-self._settings.keep :])

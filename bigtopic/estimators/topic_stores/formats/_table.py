@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.estimators.topic_stores.batches import Batch
 
-__all__ = ["Format", "TopicsToWrite", "blocks", "dense", "unique", "values_of", "write_delimited"]
+__all__ = ["Format", "TopicsToWrite", "blocks", "dense", "tables", "unique", "values_of", "write_delimited"]
 
 _BLOCK = 1 << 22  # numbers of a table in memory at once
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # with which spreadsheets let a formula begin
@@ -71,6 +71,17 @@ def dense(batch: Batch, n_components: int) -> np.ndarray:
     shares = np.zeros((batch.n_docs, n_components), np.float32)
     shares[np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)), batch.topics] = batch.shares
     return shares
+
+
+def tables(topics: TopicsToWrite) -> Iterator[list[np.ndarray]]:
+    """The documents in small tables, each the columns of `topics.header`; an empty one if there are none."""
+    none = True
+    for batch in blocks(topics):
+        none = False
+        yield [*values_of(batch, topics.columns), *dense(batch, topics.n_components).T]
+    if none:
+        empty = [np.empty(0, object)] * (1 + len(topics.columns))
+        yield [*empty, *[np.empty(0, np.float32)] * topics.n_components]
 
 
 def values_of(batch: Batch, columns: Sequence[str]) -> list[np.ndarray]:

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
 
 from bigtopic.errors import require
-from bigtopic.estimators.topic_stores.batches import Batch
-from bigtopic.estimators.topic_stores.formats._table import Format, TopicsToWrite, blocks, dense, values_of
+from bigtopic.estimators.topic_stores.formats._table import Format, TopicsToWrite, tables
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "arrow_tables"]
 
 
 def _write(file: IO[bytes], topics: TopicsToWrite) -> None:
     """Raises MissingExtra without pyarrow."""
-    pyarrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
-    writer = None
-    for batch in blocks(topics):
-        table = _table(pyarrow, batch, topics)
+    parquet, writer = require("pyarrow.parquet", "parquet"), None
+    for table in arrow_tables(topics):
         writer = writer or parquet.ParquetWriter(file, table.schema)
         writer.write_table(table)
-    if writer is None:
-        columns = [np.empty(0, object)] * (1 + len(topics.columns))
-        columns += [np.empty(0, np.float32)] * topics.n_components
-        writer = parquet.ParquetWriter(file, _of_columns(pyarrow, columns, topics).schema)
+    assert writer is not None
     writer.close()
 
 
-def _table(pyarrow: Any, batch: Batch, topics: TopicsToWrite) -> Any:
-    shares = dense(batch, topics.n_components)
-    return _of_columns(pyarrow, [*values_of(batch, topics.columns), *shares.T], topics)
+def arrow_tables(topics: TopicsToWrite) -> Iterator[Any]:
+    """The documents in small tables, one after the other; an empty one if there are none.
 
-
-def _of_columns(pyarrow: Any, columns: list[np.ndarray], topics: TopicsToWrite) -> Any:
-    arrays = [
-        pyarrow.array(values.tolist(), pyarrow.string())
-        if values.dtype.kind == "O"
-        else pyarrow.array(np.ascontiguousarray(values))
-        for values in columns
-    ]
-    return pyarrow.Table.from_arrays(arrays, names=topics.header)
+    Raises
+    ------
+    MissingExtra
+        Without pyarrow.
+    """
+    pyarrow = require("pyarrow", "parquet")
+    for columns in tables(topics):
+        arrays = [
+            pyarrow.array(values.tolist(), pyarrow.string())
+            if values.dtype.kind == "O"
+            else pyarrow.array(np.ascontiguousarray(values))
+            for values in columns
+        ]
+        yield pyarrow.Table.from_arrays(arrays, names=topics.header)
 
 
 FORMAT = Format("parquet", _write, streams=False)

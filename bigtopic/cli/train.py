@@ -128,7 +128,7 @@ def command(
     from bigtopic.cli._group import INTERRUPTED, TERMINATED
     from bigtopic.cli._stores import is_model, is_result_of, require_lock, require_room
     from bigtopic.corpus.store import open_corpus
-    from bigtopic.errors import CorpusExists, SettingError
+    from bigtopic.errors import CorpusExists, SettingError, argument
     from bigtopic.learning.stopping import ended_by_sigterm
     from bigtopic.report import summarise
     from bigtopic.state.checkpoints.checkpoint import Checkpoint
@@ -146,7 +146,7 @@ def command(
     saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
     if saved is not None and f"{Place.of(saved.path).url}/".startswith(f"{Place.of(model).url}/"):
         raise SettingError(
-            f"checkpoint={checkpoint!r}: {model} is the path of the model; choose another folder"
+            f"{argument('checkpoint', checkpoint)}: {model} is the path of the model; choose another folder"
         )
     documents = open_corpus(corpus)
     with connected(scheduler) as client, ended_by_sigterm() as terminated:
@@ -185,7 +185,7 @@ def _estimator(method: str | None, **settings: Any) -> Any:
     SettingError
         When an option is given that this model does not have.
     """
-    from bigtopic.errors import SettingError
+    from bigtopic.errors import SettingError, argument
     from bigtopic.estimators.persistence import kind_for
     from bigtopic.methods import get
 
@@ -200,7 +200,8 @@ def _estimator(method: str | None, **settings: Any) -> Any:
             del settings[name]
         elif name not in known:
             raise SettingError(
-                f"{name}: method {get(method).name!r} learns the model {kind.__name__}, which has no such option"
+                f"{argument(name)}: method {get(method).name!r} learns the model {kind.__name__}, which has no such "
+                "option"
             )
     return kind(method=method or known["method"], **settings)
 

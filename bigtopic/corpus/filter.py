@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either
 
 __all__ = ["VocabularySettings", "common_words", "kept_words", "narrowed"]
 
@@ -44,12 +44,14 @@ class VocabularySettings:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not value >= 0 or (isinstance(value, float) and value > 1):
                 raise SettingError(
-                    f"{name}={value!r}: give a number of documents (an integer from 0) or a share of them "
+                    f"{argument(name, value)}: give a number of documents (an integer from 0) or a share of them "
                     "(a float from 0.0 to 1.0)"
                 )
         most = self.max_features
         if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-            raise SettingError(f"max_features={most!r}: give a whole number from 1, or None to keep all")
+            raise SettingError(
+                f"{argument('max_features', most)}: give a whole number from 1{either(', or None to keep all', '')}"
+            )
 
     @property
     def idle(self) -> bool:

@@ -32,7 +32,7 @@ from scipy import special
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys, mix
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.renamed import renamed, renamed_attribute
 
 __all__ = ["KnownLDA", "SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
@@ -103,7 +103,7 @@ class KnownLDA:
         for name, value in settings.items():
             if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
                 least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
-                raise SettingError(f"{name}: must be {least} and finite, found {value!r}")
+                raise SettingError(f"{argument(name)}: must be {least} and finite, found {value!r}")
 
     @property
     def components_(self) -> np.ndarray:

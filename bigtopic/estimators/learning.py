@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.estimators import starts
 from bigtopic.estimators.begin import given, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
@@ -96,7 +96,9 @@ class TopicLearning(DocumentQuestions):
         """
         self._check()
         if resume and checkpoint is None:
-            raise SettingError("resume=True needs checkpoint=: the folder in which the run was saved")
+            raise SettingError(
+                f"{argument('resume', True)} needs {argument('checkpoint', ...)}: the folder in which the run was saved"
+            )
         seed = self._seed()
         shuffle = self.order != "stored"
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
@@ -300,7 +302,7 @@ class TopicLearning(DocumentQuestions):
             return int(np.random.SeedSequence().entropy % (1 << 62))  # type: ignore[operator]
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
             raise SettingError(
-                f"random_state={self.random_state!r}: must be a whole number, a RandomState, or None"
+                f"{argument('random_state', self.random_state)}: must be a whole number, a RandomState, or None"
             )
         return int(self.random_state) % (1 << 62)
 

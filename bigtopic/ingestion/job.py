@@ -18,7 +18,7 @@ from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.stored.stored_part import stored_kinds
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import write_names
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
 from bigtopic.ingestion.parse import ParsedRun, parse_run, parse_tasks
@@ -110,7 +110,7 @@ def build(
     transaction.claim(paths)
     records = list(_merged(source.runs, paths, plan, transaction, workers))
     if not records:
-        least = f"every document has fewer than min_doc_length={settings.min_doc_length} tokens"
+        least = f"every document has fewer than {argument('min_doc_length', settings.min_doc_length)} tokens"
         raise InputError(
             f"{least}; lower it"
             if known is None
@@ -153,7 +153,8 @@ def _parsed(
         for run in runs:
             if settings.must_have_text and "text" not in run.header:
                 raise InputError(
-                    f"keep_text=True: {reader.name} has no text that belongs to its documents; leave keep_text out"
+                    f"{argument('keep_text', True)}: {reader.name} has no text that belongs to its documents; leave "
+                    f"{argument('keep_text')} out"
                 )
             names.add(run)
             n_entries += run.nnz

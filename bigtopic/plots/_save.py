@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from bigtopic.errors import SettingError, StoreError, warn
+from bigtopic.errors import SettingError, StoreError, argument, warn
 from bigtopic.storage import local
 from bigtopic.storage.zarr_group import ROOT
 
@@ -32,7 +32,9 @@ def check_path(path: str | Path) -> Path:
     """
     path = _absolute(path)
     if path.suffix.lower() not in _METADATA:
-        raise SettingError(f"out: must end in one of {', '.join(sorted(_METADATA))}, found {path.name!r}")
+        raise SettingError(
+            f"{argument('out')}: must end in one of {', '.join(sorted(_METADATA))}, found {path.name!r}"
+        )
     with local.told("written", str(path)):
         if path.exists() and not _is_picture(path):
             raise StoreError(f"{path} exists but is not a picture; nothing was written: give another path")
@@ -46,14 +48,14 @@ def check_path(path: str | Path) -> Path:
 
 def _absolute(path: Any) -> Path:
     if not isinstance(path, str | Path):
-        raise SettingError(f"out: must be a path, found {path!r}")
+        raise SettingError(f"{argument('out')}: must be a path, found {path!r}")
     if "\0" in str(path):
-        raise SettingError(f"out: must not contain a null character, found {str(path)!r}")
+        raise SettingError(f"{argument('out')}: must not contain a null character, found {str(path)!r}")
     try:
         return Path(path).expanduser().absolute()
     except RuntimeError as error:  # no such user
         raise SettingError(
-            f"out: {error} (found {str(path)!r}); give the path of the folder itself"
+            f"{argument('out')}: {error} (found {str(path)!r}); give the path of the folder itself"
         ) from error
 
 

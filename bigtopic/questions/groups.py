@@ -14,7 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, did_you_mean
+from bigtopic.errors import SettingError, argument, did_you_mean, either
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.theta import Theta, other_documents
 
@@ -47,7 +47,7 @@ def grouping(
         When there is no such column, or it does not hold what `freq` or `bins` need.
     """
     if freq is not None and freq not in FREQUENCIES:
-        raise SettingError(f"freq={freq!r}: choose one of {', '.join(FREQUENCIES)}")
+        raise SettingError(f"{argument('freq', freq)}: choose one of {', '.join(FREQUENCIES)}")
     if freq is not None and bins is not None:
         raise SettingError("freq and bins are mutually exclusive; choose one")
     if column not in theta.documents.columns:
@@ -98,8 +98,8 @@ def _group(value: Any, column: str, freq: str | None) -> Any:
         or (freq == "day" and not date[3])
     ):
         raise SettingError(
-            f"freq={freq!r}: column {column!r} holds {value!r}, which is not a date such as 2005-03-01; leave freq out "
-            "to group by the values themselves, or give bins for numbers"
+            f"{argument('freq', freq)}: column {column!r} holds {value!r}, which is not a date such as 2005-03-01; "
+            "leave freq out to group by the values themselves, or give bins for numbers"
         )
     if freq == "decade":
         return f"{date[1][:3]}0"
@@ -119,11 +119,11 @@ def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray
     if isinstance(bins, int | np.integer):
         numbers = _numbers(theta, column)
         if bins < 1 or not len(numbers):
-            raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers")
+            raise SettingError(f"{argument('bins', bins)}: give 1 or more, and a column that has numbers")
         if bins * theta.n_components > MOST_CELLS:
             most = MOST_CELLS // theta.n_components
             raise SettingError(
-                f"bins={bins!r}: at most {most:,} are possible with {theta.n_components} topics"
+                f"{argument('bins', bins)}: at most {most:,} are possible with {theta.n_components} topics"
             )
         return np.linspace(numbers.min(), numbers.max(), int(bins) + 1)
     try:
@@ -142,7 +142,7 @@ def _numbers(theta: Theta, column: str) -> np.ndarray:
     documents = theta.documents if theta.chosen is None else theta.documents.at(np.flatnonzero(theta.chosen))
     values = documents.read_column(column, order="stored")
     if values.size and values.dtype.kind not in "iuf":
-        raise SettingError(f"bins: column {column!r} does not hold numbers; leave bins out")
+        raise SettingError(f"{argument('bins')}: column {column!r} does not hold numbers; leave bins out")
     values = values.astype(np.float64)
     return values[~np.isnan(values)]
 
@@ -150,7 +150,9 @@ def _numbers(theta: Theta, column: str) -> np.ndarray:
 def _bin(value: Any, edges: np.ndarray) -> tuple[float, float] | None:
     """The lower and upper edge of the bin; the last bin includes its upper edge."""
     if not isinstance(value, int | float):
-        raise SettingError(f"bins: the column holds {value!r:.60}, which is not a number; leave bins out")
+        raise SettingError(
+            f"{argument('bins')}: the column holds {value!r:.60}, which is not a number; leave bins out"
+        )
     if not edges[0] <= value <= edges[-1]:
         return None
     i = min(int(np.searchsorted(edges, value, side="right")) - 1, len(edges) - 2)
@@ -161,7 +163,8 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
     """One pass over the corpus; the ids of all authors of all documents are in memory."""
     if corpus is None or corpus.authors is None:
         raise SettingError(
-            "column 'authors': authors are in the corpus, not in a store of topics; give a corpus that has authors as X"
+            "column 'authors': authors are in the corpus, not in a store of topics; "
+            f"{either('give a corpus that has authors as X', 'give --corpus a corpus that has authors')}"
         )
     names = corpus.authors
     rows, places, indptr, authors = _author_lists(corpus, theta.progress)

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
-from bigtopic.errors import BigtopicError, InputError, warn
+from bigtopic.errors import BigtopicError, InputError, either, warn
 from bigtopic.printable import printable
 from bigtopic.storage.place import file_system
 
@@ -197,7 +197,8 @@ def readable(path: str) -> Iterator[None]:
         if "://" not in path:
             raise
         raise InputError(
-            f"{path} cannot be reached ({type(error).__name__}: {error}); check the URL and storage_options="
+            f"{path} cannot be reached ({type(error).__name__}: {error}); check the "
+            f"URL{either(' and storage_options=', '')}"
         ) from error
 
 

@@ -20,7 +20,7 @@ from bigtopic.types import Block
 
 __all__ = ["DocumentsInParts"]
 
-_KEEP = "pass --keep-text to 'bigtopic ingest'"
+_KEEP = either("ingest its source with keep_text=True", "pass --keep-text to 'bigtopic ingest'")
 _NO_ROW = np.iinfo(np.int64).max
 
 
@@ -203,9 +203,7 @@ class DocumentsInParts:
             When the corpus has no text.
         """
         if not self.has_text:
-            raise SettingError(
-                f"this corpus has no text; {either('ingest its source with keep_text=True', _KEEP)}"
-            )
+            raise SettingError(f"this corpus has no text; {_KEEP}")
         return self._ordered(self._joined([part.texts(0, part.n_docs) for part in self.parts], object), order)
 
     @staticmethod

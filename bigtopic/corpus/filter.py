@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument, either
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["VocabularySettings", "common_words", "kept_words", "narrowed"]
 
@@ -49,9 +49,7 @@ class VocabularySettings:
                 )
         most = self.max_features
         if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-            raise SettingError(
-                f"{argument('max_features', most)}: give a whole number from 1{either(', or None to keep all', '')}"
-            )
+            raise SettingError(f"max_features={most!r}: give a whole number from 1, or None to keep all")
 
     @property
     def idle(self) -> bool:

@@ -15,7 +15,7 @@ from bigtopic.corpus.filter import VocabularySettings, common_words, kept_words,
 from bigtopic.corpus.part import PartView, WordMap
 from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError
 
 __all__ = [
     "Document",
@@ -135,9 +135,7 @@ def filtered(
     dropped = np.zeros(known.size, bool) if drop is None else _named(known, drop)
     mask &= ~dropped
     if not mask.any():
-        raise InputError(
-            f"no word of the vocabulary is left; loosen {argument('min_df')}, {argument('max_df')}, keep or drop"
-        )
+        raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
     word_map = WordMap(np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32))
     vocabulary = known.taken(np.flatnonzero(mask))
     text = corpus.text_settings

@@ -1,8 +1,15 @@
-"""Exceptions raised to users: each message says what was found, where, and how to fix it."""
+"""Exceptions raised to users: each message says what was found, where, and how to fix it.
 
+A message names arguments with `argument`, and what is done otherwise from Python than in a shell with `either`. These
+leave marks in it, so that each face words them itself, and leaves a path of the user as it is: `str` of an error is
+for Python, and the command line asks `worded` for the names of its options.
+"""
+
+import re
+import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from traceback import walk_stack
@@ -12,6 +19,9 @@ from typing import Any, Self, cast
 from bigtopic.printable import printable
 
 __all__ = [
+    "ON_THREADS",
+    "OR_NONE",
+    "WITH_AUTHORS",
     "ArgumentError",
     "BigtopicError",
     "BigtopicWarning",
@@ -30,18 +40,115 @@ __all__ = [
     "SettingError",
     "StoreError",
     "VocabularyMismatch",
+    "argument",
     "did_you_mean",
+    "either",
     "noting",
     "require",
+    "setting",
     "warn",
+    "worded",
 ]
 
+_MARK = re.compile(
+    "\x02([^\x03]*)\x1f([^\x03]*)\x1f([^\x03]*)\x03"
+)  # (argument, in Python, its value in a shell)
+_NO_VALUE = object()
 
-class BigtopicError(Exception):
-    """Base of every error raised on purpose. Its message may quote data and paths: it is safe for a terminal."""
+
+def argument(name: str, value: object = _NO_VALUE) -> str:
+    """An argument in a message: "name=value", which a shell shows as its option.
+
+    Parameters
+    ----------
+    name : of the argument
+    value : its value, shown as `repr`; `...` for any ("name="); left out for the name alone
+
+    Examples
+    --------
+    >>> print(SettingError(f"{argument('n_components', 0)}: must be 1 or more"))
+    n_components=0: must be 1 or more
+    """
+    if value is _NO_VALUE or value is ...:
+        return _marked(name, name if value is _NO_VALUE else f"{name}=", "")
+    shown = "" if value is True else "none" if value is None else shlex.quote(str(value))
+    return _marked(name, f"{name}={value!r}", shown)
+
+
+def either(python: str, shell: str) -> str:
+    """What a message says to users of Python, or to those of a shell.
+
+    Examples
+    --------
+    >>> print(SettingError(f"no authors; {either('ingest with authors=', 'pass --author-column')}"))
+    no authors; ingest with authors=
+    """
+    return _marked("", python, shell)
+
+
+def setting(name: str, value: object) -> str:
+    """A setting of a method in a message: "options={name: value}", which a shell shows as --option.
+
+    Examples
+    --------
+    >>> print(SettingError(f"give {setting('decay', 0.9)}"))
+    give options={'decay': 0.9}
+    """
+    return either(f"options={{{name!r}: {value!r}}}", f"--option {name}={value}")
+
+
+def _marked(*fields: str) -> str:
+    return f"\x02{chr(0x1F).join(map(printable, fields))}\x03"  # in which `printable` leaves no such mark
+
+
+def worded(message: str, option: Callable[[str], str | None] | None = None) -> str:
+    """A message with marks, as text that is safe for a terminal.
+
+    Parameters
+    ----------
+    option : for a shell, the option of the verb for an argument, None for one without; left out for Python's words
+    """
+
+    def shown(mark: re.Match[str]) -> str:
+        name, python, shell = mark.groups()
+        if option is None:
+            return python
+        if not name:
+            return shell
+        spelled = option(name)
+        return python if spelled is None else f"{spelled} {shell}" if shell else spelled
+
+    return printable(_MARK.sub(shown, message))
+
+
+# What several messages end with.
+OR_NONE = either(" (or None)", "")
+ON_THREADS = either("pass client=False", "leave out --scheduler") + " to run on threads"
+WITH_AUTHORS = either(
+    "ingest them with authors=",
+    "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
+)
+
+
+class _Worded:
+    """What errors and warnings share: `message` has the marks, `str` is in the words of Python."""
+
+    args: tuple[Any, ...]
+
+    @property
+    def message(self) -> str:
+        """The message with its marks, see `worded`; to be quoted in the message of another error."""
+        return str(self.args[0]) if self.args else ""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return worded(self.message)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+
+class BigtopicError(_Worded, Exception):
+    """Base of every error raised on purpose. Its message may quote data and paths: it is safe for a terminal."""
 
 
 class InputError(BigtopicError, ValueError):
@@ -94,9 +201,6 @@ class StoreError(BigtopicError, OSError):
         super().__init__(message)
         self.errno, self.filename = errno, path
 
-    def __str__(self) -> str:
-        return printable(str(self.args[0]))
-
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.args[0], self.errno, self.filename)
 
@@ -137,11 +241,8 @@ class MissingExtra(BigtopicError, ImportError):
     """An optional package is needed; names the extra to install."""
 
 
-class BigtopicWarning(UserWarning):
+class BigtopicWarning(_Worded, UserWarning):
     """Something a user should know, but that does not stop the work; its message is safe for a terminal."""
-
-    def __str__(self) -> str:
-        return printable(super().__str__())
 
 
 class RenamedWarning(BigtopicWarning, FutureWarning):

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.schemes.dirichlet import dirichlet_mle
 
 __all__ = ["Maximum", "box", "dirichlet_mle", "l1_ball", "ope", "simplex"]
@@ -104,7 +104,7 @@ def ope(
         )
     for name, function in {"gradient_1": gradient_1, "gradient_2": gradient_2, "oracle": oracle}.items():
         if not callable(function):
-            raise SettingError(f"{name}={function!r}: must be a function of an array (n,)")
+            raise SettingError(f"{argument(name, function)}: must be a function of an array (n,)")
     point = _point(start)
     picked = _picks(n_iter, p, random_state, picks)
     first, second = 1.0, 0.0
@@ -209,7 +209,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     try:
         return np.array(values, float)
     except (TypeError, ValueError):
-        raise SettingError(f"{name}={values!r}: must be numbers") from None
+        raise SettingError(f"{argument(name, values)}: must be numbers") from None
 
 
 def _point(start: Any) -> np.ndarray:
@@ -235,7 +235,9 @@ def _picks(
         try:
             generator = np.random.default_rng(random_state)
         except (TypeError, ValueError):
-            raise SettingError(f"random_state={random_state!r}: must be a seed of at least 0") from None
+            raise SettingError(
+                f"{argument('random_state', random_state)}: must be a seed of at least 0"
+            ) from None
         return generator.random(n_iter - 1) < p
     try:
         given = np.asarray(picks, bool)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -16,10 +15,10 @@ import click
 
 from bigtopic import discovery
 from bigtopic.cli._repeat import CONFIG, name_config, of_config
-from bigtopic.errors import BigtopicError, did_you_mean
+from bigtopic.errors import BigtopicError, did_you_mean, worded
 from bigtopic.printable import printable
 
-__all__ = ["INTERRUPTED", "TERMINATED", "Verbs", "as_options"]
+__all__ = ["INTERRUPTED", "TERMINATED", "Verbs"]
 
 _ORDER = (
     "demo",
@@ -38,40 +37,7 @@ _ORDER = (
     "plot",
 )
 
-_COMMANDS = {
-    r"bigtopic\.ingest\(source, '(.*?)'\)": r"'bigtopic ingest SOURCE \1'",
-    r"bigtopic\.ingest\('(.*?)', store\)": r"'bigtopic ingest \1 CORPUS'",
-    r"bigtopic\.load_model opens it, or give": "give",
-    r"\(validation=\)": "('bigtopic train --held-out')",
-    r" bigtopic\.open_corpus opens it, or": "",
-    r", see bigtopic\.methods\(\)": ", see 'bigtopic methods'",
-    r"options=\{'([\w.]+)': (.*?)\}": r"--option \1=\2",
-    r"\blearn_author_topic_prior\b": "learn_doc_topic_prior",
-    r"; or pass a bigtopic\.Method": "; see 'bigtopic methods'",
-    r"open it with open_corpus\. To store": "give it to the other verbs as it is. In Python, to store",
-    r"write one with transform_to": "write one with 'bigtopic infer MODEL DOCUMENTS THETA'",
-    r"give a corpus that has authors as X": "give --corpus a corpus that has authors",
-    r"a list of words, or None": "or 'none'",
-    r"must be None, (?=a threshold)": "must be ",
-    r" \(or None\)|, or None(?: to keep all)?$": "",
-    r"; a scheme has None for a constant": "",
-    r"ingest them with authors=": "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
-    r"ingest them with vocabulary=model": "pass --vocabulary MODEL to 'bigtopic ingest'",
-    r"ingest its source with keep_text=True": "pass --keep-text to 'bigtopic ingest'",
-    r"settings such as min_df and stop_words": "options of 'bigtopic ingest' such as --min-df and --stop-words",
-    r"drop them with corpus\.filter_vocabulary\(.*\), or pass stop_words='(.*)' to ingest": r"pass --stop-words \1 to "
-    "'bigtopic ingest'",
-    r"use bigtopic\.evaluate\.log_predictive with (?=split=)": "pass ",
-    r" and storage_options=": "",
-    r"bigtopic\.LDA and save it": "'bigtopic train CORPUS MODEL'",
-    r"bigtopic\.open_corpus opens it": "train a model on it with 'bigtopic train CORPUS MODEL'",
-    r"client='([^']*)'(?=: )": r"--scheduler \1",
-    r"(?:pass )?client=False": "leave out --scheduler",
-    r"^select\((.+?)='?(.*?)'?\)(?=: column )": r"--where \1=\2",
-    r"pass it: load_model\(url, method=\.\.\.\)": "commands need a row for it in bigtopic/methods/families; in "
-    "Python, load_model takes it",
-}
-
+_ELSEWHERE = {"client": "scheduler"}  # arguments whose options have another name in click
 
 INTERRUPTED = 130  # the exit code, as of shells: 128 + SIGINT
 TERMINATED = 143  # 128 + SIGTERM
@@ -124,16 +90,16 @@ class Verbs(click.Group):
                 # click handles a closed pipe (`bigtopic topics ... | head`).
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
-                message = self._as_typed(str(error) or type(error).__name__, ctx)
-                raise _Failure(of_config(message, ctx)) from error
+                raise _Failure(of_config(self._as_typed(error, ctx), ctx)) from error
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(INTERRUPTED)
 
-    def _as_typed(self, message: str, ctx: click.Context) -> str:
-        """A message of Python functions in the options of the verb that runs."""
+    def _as_typed(self, error: Warning | Exception, ctx: click.Context) -> str:
+        """A message in the options of the verb that runs."""
         verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-        return message if verb is None else as_options(message, _options(verb, ctx))
+        message = getattr(error, "message", None) or str(error) or type(error).__name__
+        return worded(message, partial(_option, [] if verb is None else _options(verb, ctx)))
 
 
 @contextmanager
@@ -170,29 +136,13 @@ def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
         return verb.params
 
 
-def as_options(message: str, params: list[click.Parameter]) -> str:
-    """The message with arguments of Python functions written as options of the verb: overwrite=True as
-    --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands, without what only Python
-    has."""
-    for call, command in _COMMANDS.items():
-        message = re.sub(call, command, message)
-    for option in params:
-        if option.name and option.opts[0].startswith("--"):
-            argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
-            message = re.sub(argument, partial(_spelled, option.opts[0]), message)
-            message = re.sub(rf"^{option.name}(?=: | must be )", option.opts[0], message)
-            if "_" in option.name:  # else it may be a word
-                message = re.sub(
-                    rf"(?<![\w./\\'\"-]){option.name}(?![\w'\"(-]|\.\w)", option.opts[0], message
-                )
-    return message
+def _option(params: Iterable[click.Parameter], argument: str) -> str | None:
+    """The option that sets an argument of a Python function; the prior of documents is that of authors, too."""
+    spelled = {param.name: param.opts[0] for param in params if param.opts[0].startswith("--")}
+    names = argument, argument.replace("author_topic", "doc_topic"), _ELSEWHERE.get(argument)
+    return next((spelled[name] for name in names if name in spelled), None)
 
 
-def _spelled(option: str, argument: re.Match[str]) -> str:
-    value = argument[1] or argument[2]
-    return f"{option} {value}" if value else option
-
-
-def _show_warning(as_typed: Callable[[str], str], message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(as_typed: Callable[[Warning], str], message: Warning, *_: Any, **__: Any) -> None:
     click.secho("Warning: ", fg="yellow", bold=True, nl=False, err=True)
-    click.echo(printable(as_typed(str(message))), err=True)
+    click.echo(as_typed(message), err=True)

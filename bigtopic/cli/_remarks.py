@@ -11,7 +11,7 @@ from bigtopic.cli._facts import learned
 from bigtopic.counted import counted
 from bigtopic.printable import printable
 
-__all__ = ["cut_short", "few_updates", "learned_from", "say"]
+__all__ = ["cut_short", "few_updates", "learned_from", "say", "went_on"]
 
 _CUT = {"max_time": "the time limit", "interrupt": "Ctrl-C"}  # reasons of `learning.events.Event`
 _FEW = 10  # updates; the topics are still near their start
@@ -38,6 +38,23 @@ def cut_short(estimator: Any, terminated: bool) -> str:
     tokens, seconds = learned(estimator) or (0.0, 0.0)
     done = f"{counted(estimator.n_batch_iter_, 'update')}, {counted(tokens, 'token')} in {seconds:.1f} s"
     return f"stopped by {by} after {passes} ({done})"
+
+
+def went_on(estimator: Any, model: str, corpus: Any, n_new: int, n_passes: int) -> str:
+    """From which documents a model learned when it went on.
+
+    Parameters
+    ----------
+    model : the path of the estimator before
+    n_new : documents of the corpus that it had not learned from
+    """
+    run = estimator.run_
+    cut = f", stopped by {_CUT[run['ended']]}" if run["ended"] in _CUT else ""
+    read = (
+        f"{counted(int(run['counts']['n_docs']), 'document')} in {counted(n_passes, 'pass', 'passes')}{cut}"
+    )
+    n_docs = counted(corpus.n_docs, "document")
+    return f"{model} learned from {read}; {n_new:,} of the {n_docs} of {corpus.url} were new"
 
 
 def few_updates(estimator: Any) -> str:

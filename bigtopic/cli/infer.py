@@ -128,10 +128,13 @@ def _as_corpus(
     """
     from bigtopic.cli._stores import is_corpus
     from bigtopic.corpus.store import open_corpus
-    from bigtopic.errors import SettingError
+    from bigtopic.errors import SettingError, argument
 
     if is_corpus(source):
-        for given in (text_column and f"{text_column=}", token_filter and "token_filter"):
+        for given in (
+            text_column and argument("text_column", text_column),
+            token_filter and argument("token_filter"),
+        ):
             if given:
                 raise SettingError(
                     f"{given}: {source} is a corpus, whose words are counted already; leave it out"
@@ -157,18 +160,20 @@ def _as_corpus(
 def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, Any]:
     """The tokeniser settings of the model, collocations included, as `ingest` takes them; no document is dropped."""
     from bigtopic.corpus.text.text_settings import TextSettings
-    from bigtopic.errors import ModelError, SettingError
+    from bigtopic.errors import ModelError, SettingError, argument
 
     if token_filter is not None and stored.get("token_filter") is None:
-        raise SettingError("token_filter: the texts of the model were tokenised without one; leave it out")
+        raise SettingError(
+            f"{argument('token_filter')}: the texts of the model were tokenised without one; leave it out"
+        )
     try:
         found = TextSettings.like(stored, token_filter=token_filter)
     except SettingError as error:
         if stored.get("tokenizer") is None:
             raise
         raise ModelError(
-            f"{error}. A tokenizer cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
-            "function, and pass that corpus"
+            f"{error.message}. A tokenizer cannot be passed here: ingest the documents in Python with "
+            "bigtopic.ingest and the function, and pass that corpus"
         ) from error
     _check_filter(stored.get("token_filter"), found.to_dict()["token_filter"])
     return {name: value for name, value in vars(found).items() if name != "min_doc_length"}
@@ -179,8 +184,9 @@ def _check_filter(recorded: str | None, given: str | None) -> None:
     module, _, name = str(recorded).partition(":")
     if given == recorded or (module == "__main__" and str(given).endswith(f":{name}")):
         return
-    from bigtopic.errors import SettingError
+    from bigtopic.errors import SettingError, argument
 
     raise SettingError(
-        f"token_filter={given}: the texts of the model were tokenised with {recorded}; pass the same function"
+        f"{argument('token_filter')} {given}: the texts of the model were tokenised with {recorded}; pass the same "
+        "function"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator
@@ -35,7 +36,6 @@ def command(name: str | None, as_json: bool) -> None:
         bigtopic methods --json
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._group import as_options
     from bigtopic.cli.train import command as train
     from bigtopic.methods import methods
 
@@ -45,8 +45,18 @@ def command(name: str | None, as_json: bool) -> None:
         return
     for family, rows in groupby(methods(), lambda row: row["family"]):
         click.secho(family.capitalize(), bold=True)
-        for line in _lines({row["method"]: as_options(row["use"], train.params) for row in rows}):
+        for line in _lines({row["method"]: _in_options(row["use"], train) for row in rows}):
             click.echo(line)
+
+
+def _in_options(use: str, train: click.Command) -> str:
+    """A sentence of the table, which names arguments as Python does."""
+    for param in train.params:
+        if "_" in str(param.name):
+            use = re.sub(rf"\b{param.name}\b", param.opts[0], use).replace(
+                f"{param.opts[0]}=", f"{param.opts[0]} "
+            )
+    return use
 
 
 def _lines(uses: dict[str, str]) -> Iterator[str]:

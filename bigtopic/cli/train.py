@@ -13,6 +13,18 @@ from bigtopic.cli._options import as_json, connected, duration, number, parallel
 from bigtopic.cli._values import PATH, completed, settings
 from bigtopic.counted import counted
 
+_OF_EVERY_RUN = {  # options that --continue-from leaves open
+    "corpus",
+    "model",
+    "max_iter",
+    "max_time",
+    "continue_from",
+    "documents",
+    "overwrite",
+    "as_json",
+    "scheduler",
+    "n_threads",
+}
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
 
 
@@ -85,6 +97,22 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
     "--checkpoint-every", type=duration, default="10m", show_default=True, help="Time between saves."
 )
 @click.option("--resume", is_flag=True, help="Continue the run in --checkpoint, if there is one.")
+@click.option(
+    "--init", type=PATH, metavar="MODEL", help="Start from the topics of another model, matched by word."
+)
+@click.option(
+    "--continue-from",
+    type=PATH,
+    metavar="MODEL",
+    help="Go on with this model, with the documents that were appended to CORPUS since.",
+)
+@click.option(
+    "--documents",
+    type=click.Choice(["new", "all"]),
+    default="new",
+    show_default=True,
+    help="Documents of CORPUS from which --continue-from learns.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace MODEL if it exists.")
 @as_json
 @random_state
@@ -95,6 +123,8 @@ def command(
     checkpoint: str | None,
     checkpoint_every: float,
     resume: bool,
+    continue_from: str | None,
+    documents: str,
     overwrite: bool,
     as_json: bool,
     random_state: int,
@@ -116,25 +146,30 @@ def command(
     folder, or without one in the temporary folder (TMPDIR). Before they begin, a line on standard error says how many
     bytes that may take, if 100 MB or more.
 
+    With --continue-from, the model goes on with the documents that were appended to CORPUS since it learned, in one
+    pass or --passes; methods that need all documents (batch methods such as vb) learn from all. A line on standard
+    error says which it took. The model keeps its settings; --max-time, --scheduler and --threads are those of this run.
+
     \b
     Examples:
         bigtopic train articles.zarr topics.zarr --topics 100
         bigtopic train articles.zarr topics.zarr --method online-vb --max-time 10m --held-out 0.05
         bigtopic train stream.zarr topics.zarr --method sgs --option decay=0.9 --option patience=5
         bigtopic train articles.zarr topics.zarr --checkpoint run.ckpt --resume
+        bigtopic train articles.zarr topics.zarr --continue-from topics.zarr --overwrite
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli import _remarks, _show
     from bigtopic.cli._group import INTERRUPTED, TERMINATED
     from bigtopic.cli._stores import is_model, is_result_of, require_lock, require_room
     from bigtopic.corpus.store import open_corpus
-    from bigtopic.errors import CorpusExists, SettingError
+    from bigtopic.errors import CorpusExists, SettingError, argument
     from bigtopic.learning.stopping import ended_by_sigterm
     from bigtopic.report import summarise
     from bigtopic.state.checkpoints.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
 
-    _check(checkpoint, given)
+    _check(checkpoint, continue_from, given)
     if not is_model(model):
         require_room(model)
     elif not overwrite and not (resume and checkpoint is not None and is_result_of(checkpoint, model)):
@@ -146,15 +181,21 @@ def command(
     saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
     if saved is not None and f"{Place.of(saved.path).url}/".startswith(f"{Place.of(model).url}/"):
         raise SettingError(
-            f"checkpoint={checkpoint!r}: {model} is the path of the model; choose another folder"
+            f"{argument('checkpoint', checkpoint)}: {model} is the path of the model; choose another folder"
         )
-    documents = open_corpus(corpus)
+    opened = open_corpus(corpus)
     with connected(scheduler) as client, ended_by_sigterm() as terminated:
-        estimator = _estimator(random_state=random_state, client=client, n_threads=n_threads, **given)
-        estimator.fit(documents, checkpoint=saved, resume=resume)
+        work = {"client": client, "n_threads": n_threads}
+        if continue_from is None:
+            estimator = _estimator(random_state=random_state, **work, **given).fit(
+                opened, checkpoint=saved, resume=resume
+            )
+        else:
+            estimator = _continued(continue_from, opened, documents, given, work)
     estimator.set_params(client=None, validation=None)
     estimator.save(model, overwrite=True)  # what may be replaced was checked before
-    _remarks.say(_remarks.cut_short(estimator, terminated.is_set()) or _remarks.few_updates(estimator))
+    if continue_from is None:
+        _remarks.say(_remarks.cut_short(estimator, terminated.is_set()) or _remarks.few_updates(estimator))
     if as_json:
         from bigtopic.cli._facts import facts_of_model
 
@@ -169,8 +210,16 @@ def command(
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _check(checkpoint: str | None, settings: Mapping[str, Any]) -> None:
-    """Refuse options that have no effect without another."""
+def _check(checkpoint: str | None, continue_from: str | None, settings: Mapping[str, Any]) -> None:
+    """Refuse options that have no effect without another, or beside it."""
+    if continue_from is None and is_given("documents"):
+        raise click.UsageError("--documents needs --continue-from, the model that goes on with them")
+    if continue_from is not None:
+        for option in click.get_current_context().command.params:
+            if option.name not in _OF_EVERY_RUN and is_given(str(option.name)):
+                raise click.UsageError(
+                    f"{option.opts[0]} has no effect beside --continue-from: the model keeps its settings; leave it out"
+                )
     if checkpoint is None and is_given("checkpoint_every"):
         raise click.UsageError("--checkpoint-every needs --checkpoint, the folder in which to save the run")
     if settings["replicas"] is None and settings["replica_updates"] is not None:
@@ -185,7 +234,7 @@ def _estimator(method: str | None, **settings: Any) -> Any:
     SettingError
         When an option is given that this model does not have.
     """
-    from bigtopic.errors import SettingError
+    from bigtopic.errors import SettingError, argument
     from bigtopic.estimators.persistence import kind_for
     from bigtopic.methods import get
 
@@ -200,9 +249,36 @@ def _estimator(method: str | None, **settings: Any) -> Any:
             del settings[name]
         elif name not in known:
             raise SettingError(
-                f"{name}: method {get(method).name!r} learns the model {kind.__name__}, which has no such option"
+                f"{argument(name)}: method {get(method).name!r} learns the model {kind.__name__}, which has no such "
+                "option"
             )
     return kind(method=method or known["method"], **settings)
+
+
+def _continued(
+    model: str, corpus: Any, documents: str, given: Mapping[str, Any], work: Mapping[str, Any]
+) -> Any:
+    """The estimator at `model`, which has gone on with the corpus; says which documents it took."""
+    from bigtopic.cli import _remarks
+    from bigtopic.estimators.begin import growth
+    from bigtopic.estimators.persistence import load_model
+
+    estimator = load_model(model)
+    before, n_passes = estimator.max_time, estimator.n_iter_
+    # Scores of held-out documents ended with the run that held them out.
+    estimator.set_params(**work, max_time=given["max_time"], patience=None, evaluate_every=None)
+    known = growth.is_same(estimator.run_, corpus)
+    first = 0 if documents == "all" and not known else growth.first_new_row(estimator.run_, corpus)
+    new, n_docs = growth.since(corpus, first).n_docs, counted(corpus.n_docs, "document")
+    if not new and documents == "new":
+        _remarks.say(
+            f"{model} has learned from all {n_docs} of {corpus.url}: nothing is new, its topics stay as they are"
+        )
+        return estimator
+    everything = {"only_new": False} if documents == "all" and known else {}
+    estimator.update(corpus, first_new=first, max_iter=given["max_iter"], **everything)
+    _remarks.say(_remarks.went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
+    return estimator.set_params(max_time=before)
 
 
 def _figures(estimator: Any, model: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.columns import date_text, is_missing
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, either
 
 __all__ = ["Condition", "condition", "of_function"]
 
@@ -34,7 +34,8 @@ class _Column(NamedTuple):
 
     def refuse(self, wanted: Any, why: str, remedy: str) -> SettingError:
         holds = f"column {self.name!r} holds {_NOUNS[self.kind]}{self._shown}"
-        return SettingError(f"select({self.name}={wanted!r}): {holds}, {why}; {remedy}")
+        given = either(f"select({self.name}={wanted!r})", f"--where {self.name}={wanted}")
+        return SettingError(f"{given}: {holds}, {why}; {remedy}")
 
     @property
     def _shown(self) -> str:

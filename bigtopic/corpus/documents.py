@@ -16,11 +16,12 @@ from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.summary.ingestion_record import Ingestion
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError, did_you_mean
+from bigtopic.errors import SettingError, did_you_mean, either
 from bigtopic.types import Block
 
 __all__ = ["DocumentsInParts"]
 
+_KEEP = either("ingest its source with keep_text=True", "pass --keep-text to 'bigtopic ingest'")
 _NO_ROW = np.iinfo(np.int64).max
 
 
@@ -205,7 +206,7 @@ class DocumentsInParts:
             When the corpus has no text.
         """
         if not self.has_text:
-            raise SettingError("this corpus has no text; ingest its source with keep_text=True")
+            raise SettingError(f"this corpus has no text; {_KEEP}")
         return self._ordered(self._joined([part.texts(0, part.n_docs) for part in self.parts], object), order)
 
     @staticmethod

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.counted import counted
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["VocabularySettings", "common_words", "dropped_words", "in_documents", "kept_words", "narrowed"]
 
@@ -45,7 +45,7 @@ class VocabularySettings:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not value >= 0 or (isinstance(value, float) and value > 1):
                 raise SettingError(
-                    f"{name}={value!r}: give a number of documents (an integer from 0) or a share of them "
+                    f"{argument(name, value)}: give a number of documents (an integer from 0) or a share of them "
                     "(a float from 0.0 to 1.0)"
                 )
         most = self.max_features

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["by_source", "checked_seed", "document_keys", "key_bounds", "mix", "smallest_keys", "source_order"]
 
@@ -43,7 +43,7 @@ def checked_seed(seed: Any) -> int:
         When it is not a whole number.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise SettingError(f"random_state={seed!r}: give a whole number")
+        raise SettingError(f"{argument('random_state', seed)}: give a whole number")
     return int(seed)
 
 

@@ -12,7 +12,7 @@ from bigtopic.corpus.conditions import Condition, condition
 from bigtopic.corpus.order import checked_seed, document_keys, smallest_keys
 from bigtopic.corpus.part import Part, PartView, Selection
 from bigtopic.counted import counted
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["by_columns", "by_positions", "by_rows", "n_test_documents", "train_test"]
 
@@ -38,7 +38,7 @@ def n_test_documents(test_size: float, n_docs: int, name: str = "test_size") -> 
     wanted = round(float(test_size) * n_docs) if is_share else int(test_size) if is_number else -1
     if 0 < wanted < n_docs:
         return wanted
-    given = f"{name}={int(test_size) if is_number else test_size!r} of {counted(n_docs, 'document')}"
+    given = f"{argument(name, int(test_size) if is_number else test_size)} of {counted(n_docs, 'document')}"
     if n_docs < 2:
         raise SettingError(f"{given}: give a corpus of at least 2 documents, which can be divided")
     fault, share = "", "a share between 0 and 1"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigtopic.counted import counted
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.printable import printable
 
 __all__ = ["Vocabulary", "fingerprint_words", "word_array"]
@@ -136,7 +136,7 @@ class Vocabulary:
         if not self.named:
             raise VocabularyMismatch(
                 "words cannot be looked up: the columns of this vocabulary have no names; "
-                "give vocabulary= when making the corpus"
+                f"give {argument('vocabulary', ...)} when making the corpus"
             )
         get = self._index.get
         return np.fromiter((get(word, -1) for word in words), dtype=np.int32)

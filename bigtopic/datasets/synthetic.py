@@ -33,7 +33,7 @@ from scipy import special
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys, mix
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.renamed import renamed, renamed_attribute
 from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
@@ -106,7 +106,7 @@ class KnownLDA:
         for name, value in settings.items():
             if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
                 least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
-                raise SettingError(f"{name}: must be {least} and finite, found {value!r}")
+                raise SettingError(f"{argument(name)}: must be {least} and finite, found {value!r}")
 
     @property
     def components_(self) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.estimators import starts
 from bigtopic.estimators.authors import AuthorQueries
 from bigtopic.estimators.begin import streams
@@ -94,7 +94,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         if only_new and needs_all:
             raise SettingError(
                 f"only_new=True: method {model.method.name!r} always learns from all documents; leave only_new out, or "
-                "fit with method='online-author-cvb0', which learns from the new ones alone"
+                f"fit with {argument('method', 'online-author-cvb0')}, which learns from the new ones alone"
             )
         corpus = self._documents(corpus)
         first = self.n_docs_seen_ if first_new is None else first_new

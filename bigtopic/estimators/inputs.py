@@ -21,6 +21,7 @@ from bigtopic.errors import (
     ModelError,
     SettingError,
     VocabularyMismatch,
+    argument,
 )
 from bigtopic.estimators.contract.matrices import as_matrix
 from bigtopic.state.contract.declaration_rules import is_whole
@@ -69,7 +70,9 @@ def as_corpus(
     """
     if isinstance(data, Corpus | str | PathLike):
         if vocabulary is not None:
-            raise SettingError("vocabulary: the words of a corpus are stored with it; leave it out")
+            raise SettingError(
+                f"{argument('vocabulary')}: the words of a corpus are stored with it; leave it out"
+            )
         return data if isinstance(data, Corpus) else _opened(data)
     data = as_matrix(data)
     if _is_matrix(data):
@@ -97,7 +100,7 @@ def as_corpus(
 def require_positive(name: str, number: Any) -> None:
     """Refuse what is not a whole number from 1 with a SettingError that names the argument."""
     if not is_whole(number) or number < 1:
-        raise SettingError(f"{name}={number!r}: must be a whole number, 1 or more")
+        raise SettingError(f"{argument(name, number)}: must be a whole number, 1 or more")
 
 
 def _opened(path: str | PathLike[str]) -> Corpus:
@@ -106,7 +109,8 @@ def _opened(path: str | PathLike[str]) -> Corpus:
     except CorpusVersionError as error:
         if remedy := _ingest_of(str(path)):
             raise type(error)(f"{path} is not a corpus; {remedy}") from error
-        raise type(error)(f"{error}; a text goes into a list" if " " in str(path) else str(error)) from error
+        text = "; a text goes into a list" if " " in str(path) else ""
+        raise type(error)(f"{error.message}{text}") from error
 
 
 def _ingest_of(path: str) -> str:
@@ -160,8 +164,8 @@ def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
     """The corpus with as many columns as the model, if they are only numbers there, too."""
     if known.named:
         raise VocabularyMismatch(
-            "the documents are (id, count) pairs, but the model has words; pass the vocabulary= of the ids, such as a "
-            "gensim Dictionary"
+            f"the documents are (id, count) pairs, but the model has words; pass the {argument('vocabulary', ...)} "
+            "of the ids, such as a gensim Dictionary"
         )
     missing = len(known) - corpus.n_words
     if missing <= 0:
@@ -177,6 +181,6 @@ def _like_the_model(text: Mapping[str, Any]) -> Any:
         return TextSettings.like(text)
     except SettingError as error:
         raise ModelError(
-            f"texts cannot be tokenised like the model's: {error} to bigtopic.ingest, and pass the corpus it "
+            f"texts cannot be tokenised like the model's: {error.message} to bigtopic.ingest, and pass the corpus it "
             "makes; a pattern can be passed to load_model instead"
         ) from error

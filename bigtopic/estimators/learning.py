@@ -10,11 +10,11 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
-from bigtopic.errors import SettingError
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.estimators import starts
-from bigtopic.estimators.begin import given, streams
+from bigtopic.estimators.begin import given, growth, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
-from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.saved import checkpoints, run_record
 from bigtopic.estimators.saved import settings as saved_settings
 from bigtopic.learning.events import Callback
@@ -96,7 +96,9 @@ class TopicLearning(DocumentQuestions):
         """
         self._check()
         if resume and checkpoint is None:
-            raise SettingError("resume=True needs checkpoint=: the folder in which the run was saved")
+            raise SettingError(
+                f"{argument('resume', True)} needs {argument('checkpoint', ...)}: the folder in which the run was saved"
+            )
         seed = self._seed()
         shuffle = self.order != "stored"
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
@@ -164,25 +166,82 @@ class TopicLearning(DocumentQuestions):
         """
         self._check()
         corpus = self._next_documents(X, vocabulary)
-        if self._model is None:
-            model = self._new_model(corpus, self._seed())
-            self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
-            total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
-            streams.scale(model, total / corpus.n_docs)
-            self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
-            self._model = model
-        else:
-            model = self._model
-            corpus = streams.as_counted(model, corpus)
-            starts.refuse_empty(corpus)
-            streams.warn_of_left_out(model, corpus)
-            streams.end_pass(model)
-            streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))
-            self.n_docs_seen_ += corpus.n_docs
-            streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
-            total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        if self._model is not None:
+            return self._go_on(corpus, 1)
+        model = self._new_model(corpus, self._seed())
+        self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
+        total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        streams.scale(model, total / corpus.n_docs)
+        self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
+        self._model = model
         self._learn(corpus, 1, None, order="stored", total=total)
         self.n_iter_ += 1
+        return self
+
+    @answering
+    def update(
+        self,
+        corpus: Any,
+        *,
+        first_new: int | None = None,
+        only_new: bool = True,
+        max_iter: int | None = None,
+    ) -> Self:
+        """Go on with a corpus to which documents were appended since it was learned from.
+
+        A method with minibatches learns from the new documents, in one pass; a batch method, and one that remembers
+        documents, from all. Step sizes go on where they were.
+
+        Parameters
+        ----------
+        corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them, or its path
+        first_new : source row of the first new document; None for the first after those of `fit` and earlier updates,
+            which the record of the run (`run_`) has for a stored corpus
+        only_new : learn from the new documents alone; False for all
+        max_iter : passes over these documents; None for 1 over new documents, and for those of the estimator over all
+
+        Raises
+        ------
+        InputError
+            When there are no new documents, although only these are to be learned from.
+        ModelError
+            When the method remembers documents, and not all of the earlier ones.
+        SettingError
+            When `max_iter` is below 1, or `first_new` is not given, and the model learned from another corpus.
+        """
+        self._check()
+        if max_iter is not None:
+            require_positive("max_iter", max_iter)
+        model, corpus = self._fitted(), self._next_documents(corpus, None)
+        new = growth.since(
+            corpus, growth.first_new_row(self.run_, corpus) if first_new is None else first_new
+        )
+        needs_all = self._or_method("batch_size") is None or model.document_state is not None
+        if not new.n_docs and (only_new or needs_all):
+            raise InputError(
+                f"there are no new documents: the model has learned from all {corpus.n_docs:,} of {corpus.url}"
+            )
+        if only_new and not needs_all:
+            return self._go_on(new, max_iter or 1)
+        if model.document_state is not None:
+            n_earlier = corpus.n_docs - new.n_docs
+            model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
+        return self._go_on(corpus, max_iter or self._passes(corpus), of_all=new.n_docs < corpus.n_docs)
+
+    def _go_on(self, corpus: Corpus, n_passes: int, of_all: bool = False) -> Self:
+        """Learn from more documents; with `of_all`, from all that the model shall have seen, earlier ones included."""
+        model = self._fitted()
+        corpus = streams.as_counted(model, corpus)
+        starts.refuse_empty(corpus)
+        streams.warn_of_left_out(model, corpus)
+        streams.end_pass(model)
+        axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
+        streams.grow(model, axes, of_all=of_all)
+        self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
+        streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
+        total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        self._learn(corpus, n_passes, None, order=None if of_all else "stored", total=total)
+        self.n_iter_ += n_passes
         return self
 
     def _first_documents(self, X: Any, vocabulary: Any, shuffle: bool, seed: int = 0) -> Corpus:
@@ -236,7 +295,7 @@ class TopicLearning(DocumentQuestions):
             replicas=self.replicas,
             replica_updates=self.replica_updates,
         )
-        record = self.run_ if total is None else run_record.continued(self.run_)
+        record = self.run_ if total is None else run_record.continued(self.run_, corpus)
         self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
@@ -310,7 +369,7 @@ class TopicLearning(DocumentQuestions):
             return int(np.random.SeedSequence().entropy % (1 << 62))  # type: ignore[operator]
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
             raise SettingError(
-                f"random_state={self.random_state!r}: must be a whole number, a RandomState, or None"
+                f"{argument('random_state', self.random_state)}: must be a whole number, a RandomState, or None"
             )
         return int(self.random_state) % (1 << 62)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
@@ -76,7 +76,7 @@ def _check(estimator: Any, url: Any) -> None:
     """Refuse parameters that no saved estimator can have."""
     try:
         if not isinstance(estimator.method, str | None):
-            raise SettingError(f"method={estimator.method!r}: must be a name")
+            raise SettingError(f"{argument('method', estimator.method)}: must be a name")
         # Held-out documents are not saved, so settings that need them are checked as if they were there. Models of
         # earlier versions may have the updates of replicas without replicas.
         params = {**estimator.get_params(), "validation": True}
@@ -99,5 +99,5 @@ def _give_pattern(pattern: str, text: Mapping[str, Any], url: Any) -> None:
     stored = text.get("token_pattern")
     if stored != TextSettings(token_pattern=pattern).token_pattern:
         raise SettingError(
-            f"token_pattern={pattern!r}: the texts of the model at {url} were tokenised with {stored!r}"
+            f"{argument('token_pattern', pattern)}: the texts of the model at {url} were tokenised with {stored!r}"
         )

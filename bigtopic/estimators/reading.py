@@ -11,7 +11,7 @@ from bigtopic import cards
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.counted import counted
 from bigtopic.elsewhere import answering
-from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
+from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, argument, require
 from bigtopic.estimators.contract.base import Estimator
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.evaluation.source import labels_of
@@ -84,7 +84,9 @@ class FittedTopics(Estimator):
         `n_top` may also be given as `topn`, as in gensim.
         """
         if not is_whole(topic) or not 0 <= topic < self._fitted().n_components:
-            raise SettingError(f"topic={topic!r}: must be in 0 .. {self._fitted().n_components - 1}")
+            raise SettingError(
+                f"{argument('topic', topic)}: must be in 0 .. {self._fitted().n_components - 1}"
+            )
         return self.topics(n_top)[topic]
 
     @renamed(topn="n_top")
@@ -139,7 +141,9 @@ class FittedTopics(Estimator):
         """
         axes, known = self._fitted().axes, self.vocabulary_
         if known.named:
-            raise SettingError("vocabulary: the words of this model have names, which cannot be changed")
+            raise SettingError(
+                f"{argument('vocabulary')}: the words of this model have names, which cannot be changed"
+            )
         if hasattr(vocabulary, "get_feature_names_out"):
             vocabulary = vocabulary.get_feature_names_out()
         named = Vocabulary(vocabulary, None, known.document_frequency, known.frequency)

@@ -12,7 +12,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.counted import counted
-from bigtopic.errors import InputError, SettingError, warn
+from bigtopic.errors import OR_NONE, InputError, SettingError, argument, either, warn
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 
 __all__ = ["check_corpus", "check_settings", "held_out", "refuse_empty"]
@@ -21,6 +21,7 @@ _FREQUENT = 200  # words that are looked at
 _DOMINANT = 0.2  # share of the tokens; stop words are half of prose
 _SEVERAL = 5  # different ones: names of columns may happen to be on a list
 ORDERS = ("shuffled", "stored")
+_FILTERS = "options of 'bigtopic ingest' such as --min-df and --stop-words"
 
 
 def check_settings(estimator: Any) -> None:
@@ -50,7 +51,7 @@ def check_settings(estimator: Any) -> None:
     _share("average", estimator.average)
     _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
     if not isinstance(estimator.options, Mapping | None):
-        raise SettingError(f"options={estimator.options!r}: must be {{name: value}} (or None)")
+        raise SettingError(f"{argument('options', estimator.options)}: must be {{name: value}}{OR_NONE}")
     callbacks = estimator.callbacks
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise SettingError(f"callbacks={callbacks!r:.60}: must be a list of functions of an event")
@@ -59,16 +60,26 @@ def check_settings(estimator: Any) -> None:
     settings = estimator.get_params()
     for name in estimator._priors:
         if isinstance(settings[name], str):
-            learns = f"; learn_{name}='asymmetric' learns it" if f"learn_{name}" in settings else ""
-            raise SettingError(f"{name}={settings[name]!r}: must be a number or an array of numbers{learns}")
+            learns = (
+                f"; {argument(f'learn_{name}', 'asymmetric')} learns it"
+                if f"learn_{name}" in settings
+                else ""
+            )
+            raise SettingError(
+                f"{argument(name, settings[name])}: must be a number or an array of numbers{learns}"
+            )
         _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
     for name in ("patience", "evaluate_every"):
         if estimator.validation is None and (value := getattr(estimator, name)) is not None:
             raise SettingError(
-                f"{name}={value}: scores need validation=: held-out documents, or a share of the corpus"
+                f"{argument(name, value)}: scores need {argument('validation', ...)}: held-out documents, or a share "
+                "of the corpus"
             )
     if estimator.replicas is None and (value := estimator.replica_updates) is not None:
-        raise SettingError(f"replica_updates={value}: needs replicas=, the number of copies of the topics")
+        raise SettingError(
+            f"{argument('replica_updates', value)}: needs {argument('replicas', ...)}, the number of copies of the "
+            "topics"
+        )
 
 
 def _whole(name: str, value: Any, optional: bool) -> None:
@@ -76,7 +87,7 @@ def _whole(name: str, value: Any, optional: bool) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise SettingError(
-            f"{name}={value!r}: must be a whole number, 1 or more{' (or None)' if optional else ''}"
+            f"{argument(name, value)}: must be a whole number, 1 or more{OR_NONE if optional else ''}"
         )
 
 
@@ -90,23 +101,27 @@ def _number(name: str, value: Any, *, above: float | None = None, least: float |
     )
     if not good or (above is not None and value <= above) or (least is not None and value < least):
         bound = f"above {above}" if above is not None else f"at least {least}"
-        raise SettingError(f"{name}={value!r}: must be a number, {bound} (or None)")
+        raise SettingError(f"{argument(name, value)}: must be a number, {bound}{OR_NONE}")
 
 
 def _share(name: str, value: Any) -> None:
     if value is not None and not (isinstance(value, bool | int | float | np.number) and 0 <= value <= 1):
-        raise SettingError(f"{name}={value!r}: must be a share of the run's updates, from 0 to 1 (or None)")
+        raise SettingError(
+            f"{argument(name, value)}: must be a share of the run's updates, from 0 to 1{OR_NONE}"
+        )
 
 
 def _learned(name: str, shape: Any, prior: Any) -> None:
     if shape is None:
         return
     if not isinstance(shape, str) or shape not in SHAPES:
-        raise SettingError(f"learn_{name}={shape!r}: must be one of {', '.join(map(repr, SHAPES))} (or None)")
+        raise SettingError(
+            f"{argument(f'learn_{name}', shape)}: must be one of {', '.join(map(repr, SHAPES))}{OR_NONE}"
+        )
     most = 0 if shape == "symmetric" else 1
     if np.ndim(prior) > most:
         raise SettingError(
-            f"{name} has shape {np.shape(prior)}, but learn_{name}={shape!r} begins with a number"
+            f"{argument(name)} has shape {np.shape(prior)}, but {argument(f'learn_{name}', shape)} begins with a number"
             f"{' or a vector' if most else ''}; give that, or leave the prior out"
         )
     # what is no number is refused elsewhere
@@ -114,8 +129,8 @@ def _learned(name: str, shape: Any, prior: Any) -> None:
     wrong = [one for one in values if isinstance(one, int | float | np.number) and not LEAST <= one <= MOST]
     if wrong:
         raise SettingError(
-            f"{name}={prior!r}: a prior that is learned stays from {LEAST:g} to {MOST:g}; begin with such a one, "
-            "or leave the prior out"
+            f"{argument(name, prior)}: a prior that is learned stays from {LEAST:g} to {MOST:g}; begin with such a "
+            "one, or leave the prior out"
         )
 
 
@@ -140,7 +155,8 @@ def refuse_empty(corpus: Corpus) -> None:
     if corpus.n_docs == 0 or corpus.n_words == 0 or corpus.nnz == 0:
         found = f"{counted(corpus.n_docs, 'document')}{' without words' if corpus.n_docs else ''}"
         raise InputError(
-            f"there is nothing to learn from: {found}; check the source and settings such as min_df and stop_words"
+            f"there is nothing to learn from: {found}; check the source and "
+            f"{either('settings such as min_df and stop_words', _FILTERS)}"
         )
 
 
@@ -157,8 +173,13 @@ def _warn_of_stop_words(vocabulary: Vocabulary) -> None:
     if share > _DOMINANT and len(found[most]) >= _SEVERAL:
         warn(
             f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), which will dominate "
-            f"the topics; drop them with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or pass "
-            f"stop_words={most!r} to ingest",
+            f"the topics; "
+            + either(
+                f"drop them with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or pass "
+                f"stop_words={most!r} to "
+                "ingest",
+                f"pass --stop-words {most} to 'bigtopic ingest'",
+            )
         )
 
 

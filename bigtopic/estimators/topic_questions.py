@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.questions import compare, merge
@@ -152,7 +152,7 @@ class TopicQuestions(TopicInference):
     def _topic(self, topic: Any) -> int:
         n = self._fitted().n_components
         if not is_whole(topic) or not 0 <= topic < n:
-            raise SettingError(f"topic={topic!r}: must be in 0 .. {n - 1}")
+            raise SettingError(f"{argument('topic', topic)}: must be in 0 .. {n - 1}")
         return int(topic)
 
     def _topics(self, topics: int | Iterable[int] | None) -> list[int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic import cards
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.renamed import current_names
 from bigtopic.state.contract.declaration_rules import check_arguments
 
@@ -130,7 +130,7 @@ class Setting(NamedTuple):
             wanted = f"one of {', '.join(map(repr, self.choices))}"
             fits = fits and value in self.choices
         if not fits:
-            raise SettingError(f"{name}: must be {wanted}, found {value!r}")
+            raise SettingError(f"{argument(name)}: must be {wanted}, found {value!r}")
 
 
 def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError
+from bigtopic.errors import WITH_AUTHORS, InputError, argument
 from bigtopic.evaluation.streaming import documents_of
 
 __all__ = ["by_author"]
@@ -42,7 +42,7 @@ def by_author(corpus: Any) -> Corpus:
 
     corpus = documents_of(corpus)
     if corpus.author_vocabulary is None:
-        raise InputError("corpus: its documents have no authors; ingest them with authors=")
+        raise InputError(f"{argument('corpus')}: its documents have no authors; {WITH_AUTHORS}")
     whole = csr_matrix((corpus.n_authors, corpus.n_words), dtype=np.float32)
     for block in corpus.blocks():
         if block.authors is None:

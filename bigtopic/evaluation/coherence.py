@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.elsewhere import answering
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
@@ -100,7 +100,9 @@ def coherence(
         found.name: found for found in map(measures.load, measures.names()) if found.of_block is _of_block
     }
     if measure not in kinds:
-        raise SettingError(f"measure: must be one of {', '.join(map(repr, kinds))}, found {measure!r}")
+        raise SettingError(
+            f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"
+        )
     subject = Subject(model, documents_of(corpus), vocabulary)
     return result_of(kinds[measure], subject, {"n_top": n_top}, client, n_threads)
 
@@ -142,7 +144,7 @@ class _State(NamedTuple):
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     n_top, corpus = settings["n_top"], subject.corpus
     if n_top < 2:
-        raise SettingError(f"n_top: a pair needs at least 2 words, found {n_top!r}")
+        raise SettingError(f"{argument('n_top')}: a pair needs at least 2 words, found {n_top!r}")
     ids = _top_ids(subject, n_top)
     if (ids < 0).all():
         raise VocabularyMismatch(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument, either
 from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows
 from bigtopic.evaluation.source import TopicSource
 from bigtopic.types import Block, Docs
@@ -74,8 +74,8 @@ class Completion:
 
         if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
             raise InputError(
-                "the corpus has fractional counts, which are not tokens; use bigtopic.evaluate.log_predictive with "
-                "split='type'"
+                "the corpus has fractional counts, which are not tokens; "
+                f"{either('use bigtopic.evaluate.log_predictive with', 'pass')} {argument('split', 'type')}"
             )
         divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
         observed = np.empty(len(docs.counts), np.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import cards
-from bigtopic.errors import SettingError, noting
+from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
@@ -132,7 +132,8 @@ def checked_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> d
     current = renamed_settings(known, settings)
     if foreign := sorted(current.keys() - known.keys()):
         raise SettingError(
-            f"{foreign[0]}: is not a setting of these measures; theirs are: {', '.join(sorted(known)) or 'none'}"
+            f"{argument(foreign[0])}: is not a setting of these measures; theirs are: "
+            f"{', '.join(map(argument, sorted(known))) or 'none'}"
         )
     return current
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
@@ -71,7 +71,9 @@ def pairs_of(model: Any) -> PairSource:
     """
     known = getattr(model, "_model", model)
     if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
-        raise SettingError(f"model: {type(model).__name__} has no row topics; give a fitted DualTopicModel")
+        raise SettingError(
+            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel"
+        )
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)
     return PairSource(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())

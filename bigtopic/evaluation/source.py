@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.largest import Largest
 from bigtopic.renamed import renamed
 
@@ -162,7 +162,8 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
-            f"doc_topic_prior: must be a positive number or {n_components} of them, from {SMALLEST_PRIOR:g} to "
+            f"{argument('doc_topic_prior')}: must be a positive number or {n_components} of them, from "
+            f"{SMALLEST_PRIOR:g} to "
             f"{LARGEST_PRIOR:g}, found {prior!r}"
         )
     return np.broadcast_to(values, (n_components,)).copy()
@@ -184,7 +185,7 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
     """
     if not 1 <= n_top <= source.n_words:
         raise SettingError(
-            f"n_top: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
+            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
         )
     found = Largest(source.n_components, n_top)
     for start in range(0, source.n_words, _ROWS):

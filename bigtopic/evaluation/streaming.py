@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.types import Block
 
 __all__ = ["CorpusOrPath", "documents_of", "over_blocks"]
@@ -19,7 +19,7 @@ _FEWEST_ENTRIES = 1 << 13
 _BLOCKS = 8  # of a small corpus, so that every processor has work
 
 
-def documents_of(corpus: Any, argument: str = "corpus") -> Corpus:
+def documents_of(corpus: Any, name: str = "corpus") -> Corpus:
     """A corpus, given as it is or by its path; errors begin with the name of the argument.
 
     Raises
@@ -33,15 +33,15 @@ def documents_of(corpus: Any, argument: str = "corpus") -> Corpus:
         corpus = open_corpus(corpus)
     if hasattr(corpus, "topic_source"):
         raise SettingError(
-            f"{argument}: {type(corpus).__name__} is a model; give the model first, then the corpus"
+            f"{argument(name)}: {type(corpus).__name__} is a model; give the model first, then the corpus"
         )
     if not isinstance(corpus, Corpus):
         raise SettingError(
-            f"{argument}: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix makes "
-            "one from a matrix, bigtopic.ingest from anything else"
+            f"{argument(name)}: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix "
+            "makes one from a matrix, bigtopic.ingest from anything else"
         )
     if not corpus.n_docs:
-        raise InputError(f"{argument}: it has no documents; pass a corpus that has some")
+        raise InputError(f"{argument(name)}: it has no documents; pass a corpus that has some")
     return corpus
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.types import Block, Docs
@@ -46,7 +46,9 @@ class Subject:
             When there are none.
         """
         if self.documents is None:
-            raise SettingError("corpus: a measure of documents needs one; give a corpus, or its path")
+            raise SettingError(
+                f"{argument('corpus')}: a measure of documents needs one; give a corpus, or its path"
+            )
         return self.documents
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bigtopic import kernels
-from bigtopic.errors import SettingError, did_you_mean
+from bigtopic.errors import OR_NONE, SettingError, argument, did_you_mean
 from bigtopic.state.contract.declarations import check_options
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Kernel
@@ -34,13 +34,16 @@ def inferring(
         return model
     if not isinstance(inference, str | Kernel | None) or not isinstance(options, Mapping | None):
         raise SettingError(
-            f"inference={inference!r}, options={options!r}: give the name of a kernel and {{name: value}} (or None)"
+            f"{argument('inference', inference)}, {argument('options', options)}: give the name of a kernel and "
+            f"{{name: value}}{OR_NONE}"
         )
     own = model.method.load_inference()
     kernel = own if inference is None else _kernel(inference, model)
     why = "" if kernel.name == own.name else _misfit(kernel, model)
     if why:
-        raise SettingError(f"inference={kernel.name!r}: {why}; choose one of: {', '.join(_fit(model))}")
+        raise SettingError(
+            f"{argument('inference', kernel.name)}: {why}; choose one of: {', '.join(_fit(model))}"
+        )
     known = [name for name in kernel.options if name not in kernel.of_statistics]
     for name in options or {}:
         if name not in known:
@@ -61,7 +64,7 @@ def _kernel(inference: str | Kernel, model: TopicModel) -> Kernel:
     if inference not in kernels.names():
         fit = _fit(model)
         raise SettingError(
-            f"inference={inference!r}: there is no such kernel; choose one of: {', '.join(fit)}"
+            f"{argument('inference', inference)}: there is no such kernel; choose one of: {', '.join(fit)}"
             f"{did_you_mean(inference, fit)}"
         )
     return kernels.load(inference)

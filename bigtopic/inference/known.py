@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import VocabularyMismatch, warn
+from bigtopic.errors import VocabularyMismatch, either, warn
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.state.axes import mapping
 
 __all__ = ["ENOUGH", "check_known", "unknown_tokens", "unknown_words"]
 
 ENOUGH = 300  # tokens
+_SHELL = "pass --vocabulary MODEL to 'bigtopic ingest'"
 
 
 def unknown_words(model: Any, vocabulary: Vocabulary) -> np.ndarray:
@@ -76,7 +77,7 @@ def check_known(model: Any, n_unknown: float, n_tokens: float) -> None:
         raise VocabularyMismatch(
             f"the model does not know {share:.0%} of the {n_tokens:,.0f} tokens; pass documents in the language and "
             "with the tokeniser settings of its training texts; if they hold many words that training left out as too "
-            "rare, ingest them with vocabulary=model"
+            f"rare, {either('ingest them with vocabulary=model', _SHELL)}"
         )
     if known < 0.8:
         warn(f"{share:.0%} of the tokens are unknown to the model and left out")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError
+from bigtopic.errors import WITH_AUTHORS, SettingError
 from bigtopic.kernels import load
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
@@ -66,9 +66,7 @@ def learn_authors(
 def _begun(model: TopicModel, authors: Vocabulary) -> tuple[TopicModel, int]:
     """The model before the first pass, and how many of its authors are known."""
     if authors.words is None:
-        raise SettingError(
-            "the authors of these documents have no names to know them by; ingest them with authors="
-        )
+        raise SettingError(f"the authors of these documents have no names to know them by; {WITH_AUTHORS}")
     ids = mapping(authors, model.axes["author"], "authors")
     ids = np.arange(len(authors), dtype=np.int32) if ids is None else ids
     order = np.concatenate([np.flatnonzero(ids >= 0), np.flatnonzero(ids < 0)])

@@ -8,7 +8,7 @@ from typing import Any
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.stored.manifest import Manifest, PartRecord
 from bigtopic.corpus.stored.stored_part import StoredPart
-from bigtopic.errors import CorpusExists, CorpusLocked
+from bigtopic.errors import CorpusExists, CorpusLocked, argument
 from bigtopic.storage.place import Place
 
 __all__ = ["extended", "keeps_text", "pruned", "require_same_text", "require_unchanged", "word_limits"]
@@ -24,7 +24,8 @@ def extended(root: Place, manifest: Manifest | None, overwrite: bool, append: bo
     """
     if manifest is not None and not overwrite and not append:
         raise CorpusExists(
-            f"there is a corpus at {root.url}; pass overwrite=True to replace it, append=True to add to it, or give "
+            f"there is a corpus at {root.url}; pass {argument('overwrite', True)} to replace it, "
+            f"{argument('append', True)} to add to it, or give "
             "another path"
         )
     return manifest if append else None

@@ -29,7 +29,7 @@ from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.stored.author_layer import with_mapping
 from bigtopic.corpus.stored.manifest import read_manifest
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.ingestion.collocate import with_collocations
 from bigtopic.ingestion.corpus_source import CorpusReader
 from bigtopic.ingestion.existing import (
@@ -164,7 +164,9 @@ def ingest(
     """
     check_names(text, signature(ingest).parameters)
     if overwrite and append:
-        raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
+        raise SettingError(
+            f"{argument('overwrite', True)} and {argument('append', True)} are mutually exclusive; choose one"
+        )
     check_choice(on_duplicate)
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)

@@ -20,7 +20,7 @@ from bigtopic.corpus.stored.stored_part import stored_kinds, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import write_names
 from bigtopic.corpus.summary.ingestion_record import Ingestion
-from bigtopic.errors import InputError, warn
+from bigtopic.errors import InputError, argument, warn
 from bigtopic.ingestion.known_ids import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
@@ -137,7 +137,7 @@ def build(
     transaction.claim(paths)
     records = list(_merged(source.runs, paths, plan, transaction, workers))
     if not records and not len(source.duplicates):
-        least = f"every document has fewer than min_doc_length={settings.min_doc_length} tokens"
+        least = f"every document has fewer than {argument('min_doc_length', settings.min_doc_length)} tokens"
         raise InputError(
             f"{least}; lower it"
             if known is None
@@ -253,7 +253,8 @@ def _parsed(
         for run in runs:
             if settings.must_have_text and "text" not in run.header:
                 raise InputError(
-                    f"keep_text=True: {reader.name} has no text that belongs to its documents; leave keep_text out"
+                    f"{argument('keep_text', True)}: {reader.name} has no text that belongs to its documents; leave "
+                    f"{argument('keep_text')} out"
                 )
             if run.doubtful_author and doubtful is None:
                 doubtful = run.doubtful_author

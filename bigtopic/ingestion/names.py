@@ -15,7 +15,7 @@ from bigtopic.corpus.stored.stored_part import stored_names
 from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.text.stopwords import list_name
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
-from bigtopic.errors import InputError, VocabularyMismatch
+from bigtopic.errors import InputError, VocabularyMismatch, argument
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.ingestion.settings import IngestSettings
 from bigtopic.ingestion.tally import ColumnTally, WordLosses, WordTally, falling, joined
@@ -112,8 +112,8 @@ class Names:
         self._finish_authors()
         if self._wordless and not self._settings.wordless:
             raise InputError(
-                "no word is left; loosen min_df, max_df, stop words or the token pattern, or give a vocabulary "
-                "that fits the source"
+                f"no word is left; loosen {argument('min_df')}, {argument('max_df')}, stop words or the token "
+                "pattern, or give a vocabulary that fits the source"
             )
         if self._known is None and self._n_tokens:
             self.known_share = float(self.vocabulary.counted[1].sum()) / self._n_tokens
@@ -268,7 +268,7 @@ class Names:
             have = "words" if self._known.named else "columns without names"
             come = "words" if named else "columns without names"
             raise VocabularyMismatch(
-                f"the corpus has {have}, but the source has {come}; give vocabulary= for the source"
+                f"the corpus has {have}, but the source has {come}; give {argument('vocabulary', ...)} for the source"
                 if not named
                 else f"the corpus has {have}, but the source has {come}; append a source without a vocabulary"
             )

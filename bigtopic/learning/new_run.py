@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic import schemes
-from bigtopic.errors import SettingError, warn
+from bigtopic.errors import SettingError, argument, setting, warn
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.work import Work
@@ -167,19 +167,20 @@ def _check_burn_in(method: Method, burn_in: int) -> None:
 
 
 def _check_replicas(method: Method, replicas: int) -> None:
-    where = f"replicas={replicas}: method {method.name!r}"
+    where = f"{argument('replicas', replicas)}: method {method.name!r}"
     learned = [f"the prior of {name}" for name in method.prior_schemes]
     learned += [name for name, scheme in method.schemes.items() if isinstance(scheme, LearnedPrior)]
     if learned:
         raise SettingError(
-            f"{where} learns {' and '.join(learned)}, which replicas cannot; keep it as it is, or give replicas=1"
+            f"{where} learns {' and '.join(learned)}, which replicas cannot; keep it as it is, or give "
+            f"{argument('replicas', 1)}"
         )
     for name, scheme in method.schemes.items():
         if not getattr(scheme, "adds_up", False):
             fit = [other for other in schemes.names() if getattr(schemes.load(other), "adds_up", False)]
             raise SettingError(
                 f"{where} moves {name} by {type(scheme).__name__}, whose updates cannot be added across replicas; give "
-                f"replicas=1, or a method with one of the schemes {', '.join(fit)}"
+                f"{argument('replicas', 1)}, or a method with one of the schemes {', '.join(fit)}"
             )
 
 
@@ -189,26 +190,28 @@ def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool) -> None:
     late = {name: s for name, s in learned.items() if s.first_update(whole) > n_steps}
     if late:
         first = max(scheme.first_update(whole) for scheme in late.values())
-        begins = [f"options={{'{name}.begin': {scheme.begin}}}" for name, scheme in late.items()]
+        begins = [setting(f"{name}.begin", scheme.begin) for name, scheme in late.items()]
         warn(
-            f"{' and '.join(f'learn_{name}' for name in late)}: nothing is learned, because this run ends with update "
+            f"{' and '.join(argument(f'learn_{name}') for name in late)}: nothing is learned, because this run ends "
+            "with update "
             f"{n_steps} and learning begins with update {first}, when topics have begun to differ; choose more passes, "
-            f"a smaller batch_size, or smaller values than {' and '.join(begins)}"
+            f"a smaller {argument('batch_size')}, or smaller values than {' and '.join(begins)}"
         )
 
 
 def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> None:
     if plan.n_rounds == 1:
-        why = "each pass is one update; choose a smaller batch_size"
+        why = f"each pass is one update; choose a smaller {argument('batch_size')}"
     elif n_steps is not None and n_steps <= (before := plan.undivided_rounds + 1):
-        fewer = plan.undivided_rounds == rounds_before(replicas * plan.replica_updates, replicas)
+        fewer = f", or fewer {argument('replicas')} or {argument('replica_updates')}"
+        undivided = plan.undivided_rounds == rounds_before(replicas * plan.replica_updates, replicas)
         why = (
             f"they need a run of more than {before} updates, and this one has {n_steps}; choose more passes"
-            f"{', or fewer replicas or replica_updates' if fewer else ''}"
+            f"{fewer if undivided else ''}"
         )
     else:
         return
-    warn(f"replicas={replicas}: none of them has any work, because {why}")
+    warn(f"{argument('replicas', replicas)}: none of them has any work, because {why}")
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:

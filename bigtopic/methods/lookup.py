@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from bigtopic.elsewhere import METHODS, of_attribute
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either, setting
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.models.base import Model
@@ -20,8 +20,9 @@ __all__ = ["find"]
 
 # Names that papers give to what is not here, with what is nearest.
 _NOT_OFFERED = {
-    "alsumait:OLDA": "method='sgs' with options={'decay': 1.0} is it, but for its mixing of topics"
+    "alsumait:OLDA": f"{argument('method', 'sgs')} with {setting('decay', 1.0)} is it, but for its mixing of topics"
 }
+_LIST = either("bigtopic.methods()", "'bigtopic methods'")
 _BY_NAME = {method.name: method for method in TABLE}
 
 
@@ -42,7 +43,7 @@ def find(name: object, fits: Callable[[Model], bool] = lambda model: True) -> Me
     if len({*(method.name for method in meant.values()), *absent}) > 1:
         raise _ambiguous(name, meant, absent, fits)
     for form, nearest in absent.items():
-        raise SettingError(f"method={name!r}: {form} is not offered; {nearest}")
+        raise SettingError(f"{argument('method', name)}: {form} is not offered; {nearest}")
     for method in meant.values():
         return method
     raise _unknown(name, fits)
@@ -64,7 +65,7 @@ def _ambiguous(
     order = sorted(meant.items(), key=lambda item: (not fits(item[1].model), item[1].model is not LDA))
     forms = [form if form == method.name else f"{form} ({method.name})" for form, method in order]
     return SettingError(
-        f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}"
+        f"{argument('method', name)} is ambiguous; choose one of: {', '.join(forms)}"
         + "".join(f"; {form} is not offered: {nearest}" for form, nearest in absent.items())
     )
 
@@ -76,8 +77,8 @@ def _unknown(name: object, fits: Callable[[Model], bool]) -> SettingError:
     elsewhere = re.sub(r"[\s_]+", "-", str(name).lower())
     answer = of_attribute(elsewhere, [*names, *aliases], METHODS)
     if answer:
-        return SettingError(f"method={name!r} is not known, see bigtopic.methods(){answer}")
+        return SettingError(f"{argument('method', name)} is not known, see {_LIST}{answer}")
     return SettingError(
-        f"method={name!r} is not known; choose one of: {', '.join(names)}; or a paper's name: "
-        f"{', '.join(aliases)}; or pass a bigtopic.Method"
+        f"{argument('method', name)} is not known; choose one of: {', '.join(names)}; or a paper's name: "
+        f"{', '.join(aliases)}; {either('or pass a bigtopic.Method', f'see {_LIST}')}"
     )

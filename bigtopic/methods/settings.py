@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import schemes
-from bigtopic.errors import SettingError, did_you_mean, warn
+from bigtopic.errors import SettingError, argument, did_you_mean, setting, warn
 from bigtopic.methods.learned_priors import learning
 from bigtopic.methods.method import Method
 from bigtopic.models.author_topic import AUTHOR_TOPICS
@@ -81,7 +81,7 @@ def named(estimator: Any, names: Iterable[str], options: Mapping[str, Any]) -> d
     """
     given = {name: value for name in names if (value := getattr(estimator, name)) is not None}
     for name in given.keys() & options.keys():
-        raise SettingError(f"{name}={given[name]!r}: options has {name!r}, too; leave one of them out")
+        raise SettingError(f"{argument(name, given[name])}: options has {name!r}, too; leave one of them out")
     return given
 
 
@@ -96,11 +96,11 @@ def check_learns(method: Method, given: Mapping[str, Any]) -> Mapping[str, Any]:
     for name, value in given.items():
         reads = read_by(method, name)
         if "learning" not in reads:
-            remedy = f"; for topics of documents alone, give options={{{name!r}: {value!r}}}" if reads else ""
+            remedy = f"; for topics of documents alone, give {setting(name, value)}" if reads else ""
             options = ", ".join(method.load_kernel().options) or "none"
             raise SettingError(
-                f"{name}={value!r}: method {method.name!r} does not read it when it learns{remedy}; its kernel's "
-                f"options are: {options}"
+                f"{argument(name, value)}: method {method.name!r} does not read it when it learns{remedy}; its "
+                f"kernel's options are: {options}"
             )
     return given
 
@@ -192,7 +192,7 @@ def _like(default: Any, name: str, value: Any) -> Any:
     """The value as Python's own; text and truth values are like their defaults. Schemes check their numbers."""
     value = _plain(value)
     if isinstance(default, bool | str) and type(value) is not type(default):
-        raise SettingError(f"{name}={value!r}: must be like its default, {default!r}")
+        raise SettingError(f"{argument(name, value)}: must be like its default, {default!r}")
     return value
 
 
@@ -222,8 +222,8 @@ def _warn_of_decays(
         if small and value not in known:
             of = "topics" if name in chosen else "topics of documents"
             warn(
-                f"{name}={value!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; give a larger "
-                f"one, up to 1, unless the {of} should keep changing",
+                f"{argument(name, value)}: convergence is not guaranteed for decays up to {PROVED_DECAY}; give a "
+                f"larger one, up to 1, unless the {of} should keep changing",
             )
 
 
@@ -234,7 +234,8 @@ def _unknown(method: Method, name: object) -> SettingError:
         return SettingError(f"option {name}: method {method.name!r} learns no such prior; give {needed}, too")
     if name in _STEP_SIZE:
         return SettingError(
-            f"{name} was given, but method {method.name!r} has no step size; leave it out, or choose an online method"
+            f"{argument(name)} was given, but method {method.name!r} has no step size; leave it out, or choose an "
+            "online method"
         )
     names = dict.fromkeys(row["option"].rpartition(".")[2] for row in rows if "learn_" not in row["read"])
     return SettingError(

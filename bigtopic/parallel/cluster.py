@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from bigtopic import buffers
-from bigtopic.errors import BigtopicError, ClusterError, SettingError, warn
+from bigtopic.errors import ON_THREADS, BigtopicError, ClusterError, SettingError, argument, warn
 from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
@@ -85,18 +85,16 @@ def resolve_client(client: Any = None) -> Any:
 def _checked(client: Any) -> Any:
     if not hasattr(client, "scatter"):
         raise SettingError(
-            f"client={client!r}: must be a Dask client, a scheduler's address, None for the current client, or False "
-            "for threads"
+            f"{argument('client', client)}: must be a Dask client, a scheduler's address, None for the current "
+            "client, or False for threads"
         )
     if client.asynchronous:
         raise SettingError(
-            f"client={client!r} is asynchronous: every call of it would have to be awaited; give "
-            "Client(..., asynchronous=False), the address of its scheduler, or client=False to run on threads"
+            f"{argument('client', client)} is asynchronous: every call of it would have to be awaited; give "
+            f"Client(..., asynchronous=False), the address of its scheduler, or {ON_THREADS}"
         )
     if client.status in ("closing", "closed"):
-        raise SettingError(
-            f"client={client!r} is closed: make a new one, or pass client=False to run on threads"
-        )
+        raise SettingError(f"{argument('client', client)} is closed: make a new one, or {ON_THREADS}")
     return client
 
 
@@ -106,7 +104,7 @@ def _connected(address: str) -> Any:
 
     if ":" not in address:
         raise SettingError(
-            f"client={address!r}: must be a Dask client or a scheduler's address, as tcp://host:8786"
+            f"{argument('client', address)}: must be a Dask client or a scheduler's address, as tcp://host:8786"
         )
     known = _clients.get(address)
     if known is None or known.status != "running":
@@ -117,8 +115,8 @@ def _connected(address: str) -> Any:
             raise
         except Exception as error:  # Dask takes whatever answers for a scheduler
             raise ClusterError(
-                f"client={address!r}: no Dask scheduler answers there ({error}); check the address, or pass "
-                "client=False to run on threads"
+                f"{argument('client', address)}: no Dask scheduler answers there ({error}); check the address, or "
+                f"{ON_THREADS}"
             ) from error
     return known
 
@@ -184,7 +182,7 @@ def failures_told(client: Any) -> Iterator[None]:
         if client.status != "running":
             raise ClusterError(
                 f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
-                "again, or pass client=False to run on threads"
+                f"again, or {ON_THREADS}"
             ) from error
         if isinstance(error, (LOST, KilledWorker)):
             raise ClusterError(

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from bigtopic.errors import ClusterError, CorpusDamaged, InputError
+from bigtopic.errors import ON_THREADS, ClusterError, CorpusDamaged, InputError
 from bigtopic.parallel import workers
 from bigtopic.storage.place import Place
 
@@ -127,7 +127,7 @@ def _require_readable(client: Any, corpus: Any) -> None:
         if problem:
             raise ClusterError(
                 f"worker {worker} cannot open the corpus at {place.url} ({problem}); put it where every worker can "
-                "read it under this path or URL, or pass client=False to run on threads"
+                f"read it under this path or URL, or {ON_THREADS}"
             )
 
 
@@ -157,5 +157,5 @@ def files_in_reach(client: Any) -> Iterator[None]:
             raise
         raise ClusterError(
             f"{path} can be read here, but not by every worker of the cluster ({error}); put it where all of them find "
-            "it under the same path or URL, or pass client=False to run on threads"
+            f"it under the same path or URL, or {ON_THREADS}"
         ) from error

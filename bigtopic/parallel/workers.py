@@ -12,7 +12,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from bigtopic.errors import ClusterError, warn
+from bigtopic.errors import ON_THREADS, ClusterError, warn
 from bigtopic.parallel import heartbeats
 from bigtopic.parallel.keys import new_name, task_key
 
@@ -83,7 +83,7 @@ def no_workers(client: Any) -> ClusterError:
     what, remedy = PAUSED if client.nthreads() else NO_WORKER
     return ClusterError(
         f"the Dask scheduler at {client.scheduler.address} has had {what} for {NO_WORKERS_SECONDS} seconds; "
-        f"{remedy}, or pass client=False to run on threads"
+        f"{remedy}, or {ON_THREADS}"
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bigtopic import discovery
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either
 from bigtopic.evaluation import measures as measure_folder
 from bigtopic.evaluation.base import (
     Fault,
@@ -31,7 +31,8 @@ _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
     "history": "the history of a model of this package",
     "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
-    "(validation=), or with a method that has a bound, such as 'vb' or 'author-vb'",
+    + either("(validation=)", "('bigtopic train --held-out')")
+    + ", or with a method that has a bound, such as 'vb' or 'author-vb'",
     "pairs": "row topics and column topics; give a DualTopicModel",
 }
 
@@ -91,9 +92,9 @@ class Plot:
         """
         given = renamed_settings(self.settings, given)
         if foreign := sorted(given.keys() - self.settings.keys()):
-            known = ", ".join(sorted(self.settings)) or "none"
+            known = ", ".join(map(argument, sorted(self.settings))) or "none"
             raise SettingError(
-                f"{foreign[0]}: is not a setting of plot {self.name!r}; its settings are: {known}"
+                f"{argument(foreign[0])}: is not a setting of plot {self.name!r}; its settings are: {known}"
             )
         return completed(for_words(self.settings, subject, given), given)
 

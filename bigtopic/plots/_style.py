@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.source import TopicSource, top_words
 from bigtopic.printable import printable
 
@@ -67,9 +67,9 @@ def leading_words(source: TopicSource, n: int) -> tuple[list[list[str]], np.ndar
         When `n` is not positive, or more than 1000.
     """
     if n < 1:
-        raise SettingError(f"n_top: must be at least 1, found {n}")
+        raise SettingError(f"{argument('n_top')}: must be at least 1, found {n}")
     if n > _MOST_WORDS:
-        raise SettingError(f"n_top: must be at most {_MOST_WORDS}, found {n}")
+        raise SettingError(f"{argument('n_top')}: must be at most {_MOST_WORDS}, found {n}")
     ids, probabilities = top_words(source, min(n, source.n_words))
     return [[label(source.vocabulary[int(i)]) for i in own] for own in ids], probabilities
 
@@ -83,5 +83,5 @@ def largest(sizes: Sequence[float] | np.ndarray, n: int) -> np.ndarray:
         When `n` is not positive.
     """
     if n < 1:
-        raise SettingError(f"n_topics: must be at least 1, found {n}")
+        raise SettingError(f"{argument('n_topics')}: must be at least 1, found {n}")
     return np.argsort(-np.asarray(sizes), kind="stable")[:n]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import CURVES, Plot
 from bigtopic.plots._style import ACCENT, bare, resize
@@ -39,7 +39,7 @@ def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curv
     points = [(float(row[_AXES[against]]), float(row[key])) for row in history if row.get(key) is not None]
     if points != sorted(points, key=lambda point: point[0]):
         raise SettingError(
-            f"against: the {against} of this history begin again, as several calls learned; use 'updates'"
+            f"{argument('against')}: the {against} of this history begin again, as several calls learned; use 'updates'"
         )
     return points
 

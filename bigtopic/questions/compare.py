@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.questions.words import rows_of
 
 __all__ = ["MEASURES", "changes", "similar_pairs", "similarity"]
@@ -38,7 +38,7 @@ def similarity(source: Any, other: Any = None, measure: str = "hellinger") -> np
         When the models share no word.
     """
     if measure not in MEASURES:
-        raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
+        raise SettingError(f"{argument('measure', measure)}: choose one of {', '.join(MEASURES)}")
     other = source if other is None else other
     power = 0.5 if measure == "hellinger" else 1.0
     products = np.zeros((source.n_components, other.n_components))

@@ -13,7 +13,7 @@ import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, did_you_mean
+from bigtopic.errors import SettingError, argument, did_you_mean, either
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, instant_texts
 from bigtopic.questions.theta import Theta, other_documents
@@ -86,7 +86,7 @@ def _by_column(
     theta: Theta, column: str, corpus: Corpus | None, freq: Any, bins: Any, date_format: Any
 ) -> Grouping:
     if freq is not None and freq not in FREQUENCIES:
-        raise SettingError(f"freq={freq!r}: choose one of {', '.join(FREQUENCIES)}")
+        raise SettingError(f"{argument('freq', freq)}: choose one of {', '.join(FREQUENCIES)}")
     if freq is not None and bins is not None:
         raise SettingError("freq and bins are mutually exclusive; choose one")
     if date_format is not None and freq is None and bins is None:
@@ -183,7 +183,7 @@ def _edges(
         if bins * theta.n_components > MOST_CELLS:
             most = MOST_CELLS // theta.n_components
             raise SettingError(
-                f"bins={bins!r}: at most {most:,} are possible with {theta.n_components} topics"
+                f"{argument('bins', bins)}: at most {most:,} are possible with {theta.n_components} topics"
             )
         known = numbers()
         if bins < 1 or not len(known):
@@ -220,7 +220,8 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
     """One pass over the corpus; the ids of all authors of all documents are in memory."""
     if corpus is None or corpus.authors is None:
         raise SettingError(
-            "column 'authors': authors are in the corpus, not in a store of topics; give a corpus that has authors as X"
+            "column 'authors': authors are in the corpus, not in a store of topics; "
+            f"{either('give a corpus that has authors as X', 'give --corpus a corpus that has authors')}"
         )
     names = corpus.authors
     rows, places, indptr, authors = _author_lists(corpus, theta.progress)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.parallel.progress import Progress
 
 __all__ = ["DocumentShares", "Theta", "checked", "other_documents", "selected"]
@@ -98,6 +98,6 @@ def checked(documents: Corpus, where: Mapping[str, Any] | None) -> Corpus:
 def other_documents(document: str, row: int) -> SettingError:
     """The error for a document of a store of topics that another one is in the place of in the corpus."""
     return SettingError(
-        f"theta: document {document!r} is not in row {row} of the corpus; the store was written from other documents: "
-        "give their corpus, or write the topics of this one with transform_to"
+        f"{argument('theta')}: document {document!r} is not in row {row} of the corpus; the store was written from "
+        "other documents: give their corpus, or write the topics of this one with transform_to"
     )

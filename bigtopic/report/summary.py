@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
@@ -141,7 +141,9 @@ def summarise(
     """
     for name, number, least in (("n_words", n_words, 1), ("n_documents", n_documents, 0)):
         if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
-            raise SettingError(f"{name}: must be a whole number of at least {least}, found {number!r}")
+            raise SettingError(
+                f"{argument(name)}: must be a whole number of at least {least}, found {number!r}"
+            )
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
@@ -213,8 +215,10 @@ def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) ->
 def _require(asked: Sequence[Measure], found: Mapping[Measure, Result]) -> None:
     for one in asked:
         if one not in found:
-            kind, argument = ("unseen documents", "test=") if one.held_out else ("documents", "corpus=")
-            raise SettingError(f"measures: {one.name!r} needs {kind}; give {argument}")
+            kind, name = ("unseen documents", "test") if one.held_out else ("documents", "corpus")
+            raise SettingError(
+                f"{argument('measures')}: {one.name!r} needs {kind}; give {argument(name, ...)}"
+            )
 
 
 def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:

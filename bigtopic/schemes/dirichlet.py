@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, warn
+from bigtopic.errors import SettingError, argument, warn
 from bigtopic.schemes.schedule import LearningRate, first_update_after, is_number
 from bigtopic.types import RoundInfo
 
@@ -177,7 +177,7 @@ def _checked(mean_logs: Any, shape: str, solver: str) -> np.ndarray:
         )
     for name, value, allowed in (("shape", shape, SHAPES), ("solver", solver, tuple(_SOLVERS))):
         if value not in allowed:
-            raise SettingError(f"{name}={value!r}: must be one of {', '.join(allowed)}")
+            raise SettingError(f"{argument(name, value)}: must be one of {', '.join(allowed)}")
     return logs
 
 

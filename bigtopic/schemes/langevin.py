@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.schemes._noise import generators
 from bigtopic.schemes.schedule import check, is_number, robbins_monro
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
@@ -60,10 +60,10 @@ class LangevinStep:
 
     def __post_init__(self) -> None:
         if self.learning_decay is None:
-            raise SettingError("learning_decay=None: must be above 0 and at most 1")
+            raise SettingError(f"{argument('learning_decay', None)}: must be above 0 and at most 1")
         check(self.learning_decay, self.learning_offset)
         if self.learning_offset == 0:
-            raise SettingError(f"learning_offset={self.learning_offset!r}: must be above 0")
+            raise SettingError(f"{argument('learning_offset', self.learning_offset)}: must be above 0")
         if not is_number(self.prior) or not 0.0 < self.prior < np.inf:
             raise SettingError(f"prior={self.prior!r}: must be a positive number")
         if not is_number(self.step_size) or not 0.0 <= self.step_size <= 1.0:

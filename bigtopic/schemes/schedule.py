@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = [
@@ -202,11 +202,13 @@ def check(
     """
     if decay is not None and not (is_number(decay) and 0.0 < decay <= 1.0):
         raise SettingError(
-            f"{of}_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge); a scheme has None for a "
-            "constant"
+            f"{argument(f'{of}_decay', decay)}: must be above 0 and at most 1 (above 0.5 to converge)"
+            f"{either('; a scheme has None for a constant', '')}"
         )
     if not is_number(offset) or not 0.0 <= offset <= LARGEST_OFFSET:
-        raise SettingError(f"{of}_offset={offset!r}: must be between 0 and {LARGEST_OFFSET:g} updates")
+        raise SettingError(
+            f"{argument(f'{of}_offset', offset)}: must be between 0 and {LARGEST_OFFSET:g} updates"
+        )
     if not is_number(scale) or not 0.0 < scale < np.inf:
         raise SettingError(f"{of}_scale={scale!r}: must be a positive number")
     if not isinstance(hold, int | np.integer) or isinstance(hold, bool) or hold < 0:

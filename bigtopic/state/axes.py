@@ -12,7 +12,7 @@ import numpy as np
 
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, VocabularyMismatch
 from bigtopic.models.base import Model
 from bigtopic.plan.counting import counted_authors, counted_vocabulary
 
@@ -37,7 +37,7 @@ def axes_of(
         axes["column"] = axes["word"]
     if "author" in wanted and corpus.author_vocabulary is None:
         raise InputError(
-            f"model {model.name!r} has arrays of authors, but the documents have none; ingest them with authors="
+            f"model {model.name!r} has arrays of authors, but the documents have none; {WITH_AUTHORS}"
         )
     if "author" in wanted:
         axes["author"] = counted_authors(corpus, client, n_threads)

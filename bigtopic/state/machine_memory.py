@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, either
 from bigtopic.state.lazy_array import padded
 
 __all__ = ["check_params", "refuse_beyond", "total_bytes"]
 
 # Control groups, version 2 and 1.
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_OPTIONS = "--min-df and --max-features of 'bigtopic ingest'"
 
 
 def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
@@ -25,8 +26,8 @@ def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
     """
     refuse_beyond(
         n_rows * padded(n_components) * itemsize,
-        f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see min_df and "
-        "max_features of ingest, and Corpus.filter_vocabulary)",
+        f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see "
+        f"{either('min_df and max_features of ingest, and Corpus.filter_vocabulary', _OPTIONS)})",
     )
 
 

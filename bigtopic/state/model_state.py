@@ -194,7 +194,11 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
         raise errors.ModelError(f"the model was learned with method {name!r}, not with {given.name!r}")
     if given is None and name not in names():
         raise errors.ModelError(
-            f"the model was learned with the custom method {name!r}; pass it: load_model(url, method=...)"
+            f"the model was learned with the custom method {name!r}; "
+            + errors.either(
+                "pass it: load_model(url, method=...)",
+                "commands need a row for it in bigtopic/methods/families; in Python, load_model takes it",
+            )
         )
     schemes, prior_schemes = description["schemes"], description.get("prior_schemes", {})
     method = get(given or name)

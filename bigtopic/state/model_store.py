@@ -162,17 +162,19 @@ def load(
         check_description(description, "its description:")
         return rebuild(place / description["state"], description, method), description["extra"]
     except errors.ModelError as error:
-        raise type(error)(f"{place.url}: {error}") from error
+        raise type(error)(f"{place.url}: {error.message}") from error
     except (errors.CorpusDamaged, errors.SettingError, ValueError, TypeError, RecursionError) as error:
         raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
 
 
 def _remedy(place: Place) -> str:
     """What to do where there is no model."""
-    train = "train one with bigtopic.LDA and save it"
+    command = "train one with 'bigtopic train CORPUS MODEL'"
+    train = errors.either("train one with bigtopic.LDA and save it", command)
     with suppress(errors.CorpusExists):
         if MANIFEST in (root_attributes(place, _WHAT) or {}):
-            return f", but a corpus: bigtopic.open_corpus opens it, or {train}"
+            opens = "bigtopic.open_corpus opens it, or train one with bigtopic.LDA and save it"
+            return f", but a corpus: {errors.either(opens, command)}"
     return place.nearest() or f"; check the path, or {train}"
 
 

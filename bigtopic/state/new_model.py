@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.state.axes import axis_sizes
@@ -106,12 +106,14 @@ def begin_rows(model: TopicModel, name: str, first: int) -> None:
 def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:
     numbers = dict(given) if isinstance(given, Mapping) else {names[0]: given}
     if set(numbers) != set(names):
-        raise SettingError(f"n_components={given!r}: give a number for each of {', '.join(names)}")
+        raise SettingError(f"{argument('n_components', given)}: give a number for each of {', '.join(names)}")
     for name in names:
         value = numbers[name]
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             shown = "n_components" if name == names[0] else name
-            raise SettingError(f"{shown}={value!r}: the number of topics must be a whole number, 1 or more")
+            raise SettingError(
+                f"{argument(shown, value)}: the number of topics must be a whole number, 1 or more"
+            )
     return {name: int(numbers[name]) for name in names}
 
 
@@ -128,7 +130,7 @@ def _check_priors(method: Method, priors: Mapping[str, Any]) -> None:
     for name, value in priors.items():
         if value is not None and name not in known:
             raise SettingError(
-                f"{name} was given, but no array of model {method.model.name!r} has it; its priors are: "
+                f"{argument(name)} was given, but no array of model {method.model.name!r} has it; its priors are: "
                 + (", ".join(sorted(known)) or "none")
             )
 
@@ -144,13 +146,13 @@ def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.
     allowed = [(n_rows,), (n_columns, n_rows)] if by_axis else [(n_columns,), (n_rows, n_columns)]
     if prior.shape not in ((), *(allowed if n_rows > 1 or by_axis else allowed[:1])):
         raise SettingError(
-            f"{name} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
+            f"{argument(name)} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
         )
     # Some methods have none of topics' words: theirs alone is 0.
     may_be_none = given is None and name != DOC_TOPIC_PRIOR
     if not np.all(_allowed(prior) | ((prior == 0) & may_be_none)):
         raise SettingError(
-            f"{name}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+            f"{argument(name)}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
         )
     if prior.ndim < 2:
         return prior.reshape((-1, 1) if by_axis else (1, -1))
@@ -172,7 +174,7 @@ def _numbers(name: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        raise SettingError(f"{name}={value!r}: must be a number or an array of numbers") from None
+        raise SettingError(f"{argument(name, value)}: must be a number or an array of numbers") from None
 
 
 def _short(value: Any) -> str:

@@ -49,7 +49,7 @@ def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
     assert "The 1 largest of 2 topics" in path.read_text()
     run("plot", "topics", model, "--n-words", 1, "--out", tmp_path / "same.svg")
     shown = run("plot", "history", model, "--n-top", 1, "--out", path, code=2).output
-    assert "Error: --n-top: is not a setting of plot 'history'; its settings are: against" in shown
+    assert "Error: --n-top: is not a setting of plot 'history'; its settings are: --against" in shown
 
 
 def test_what_a_plot_needs_is_said_in_options_of_the_shell(corpus, tmp_path):

@@ -23,7 +23,7 @@ from bigtopic.corpus.readers.formats import FORMATS
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import InputError, SettingError, did_you_mean
+from bigtopic.errors import InputError, SettingError, argument, did_you_mean
 
 __all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "format_of", "open_source"]
 
@@ -113,7 +113,8 @@ def _module(format: str) -> ModuleType:
     name = format.replace("-", "_").lower()
     if name not in FORMATS:
         raise SettingError(
-            f"format={format!r} is not known; allowed are {', '.join(sorted(FORMATS))}{did_you_mean(name, FORMATS)}"
+            f"{argument('format', format)} is not known; allowed are "
+            f"{', '.join(sorted(FORMATS))}{did_you_mean(name, FORMATS)}"
         )
     return import_module(FORMATS[name])
 
@@ -140,7 +141,7 @@ def _open_forced(module: ModuleType, source: Any, format: str, options: Options)
     if hasattr(module, "accepts") and module.accepts(source):
         return module.open_reader(source, options)
     wanted = "the path of a file" if hasattr(module, "match") else "an object of that kind"
-    raise InputError(f"format={format!r} needs {wanted}, found {type(source).__name__}")
+    raise InputError(f"{argument('format', format)} needs {wanted}, found {type(source).__name__}")
 
 
 def _forced(module: ModuleType, paths: list[Any], options: Options) -> list[File]:
@@ -241,7 +242,7 @@ def _open_files(files: list[File], options: Options) -> Reader:
         if other is not module:
             raise InputError(
                 f"{files[0].path} looks like {_short(module)} but {file.path} like {_short(other)}; "
-                "give files of one format, or name it with format="
+                f"give files of one format, or name it with {argument('format', ...)}"
             )
     return module.open_reader(files, options)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from bigtopic.corpus.stored.manifest_rules import check_manifest
 from bigtopic.corpus.stored.schema import FORMAT, FORMAT_VERSION, MANIFEST
 from bigtopic.corpus.summary.ingestion_record import Ingestion
-from bigtopic.errors import CorpusDamaged, CorpusVersionError
+from bigtopic.errors import CorpusDamaged, CorpusVersionError, either
 from bigtopic.storage.json_rules import FieldError, record, whole
 from bigtopic.storage.names import WRITER
 from bigtopic.storage.place import Place
@@ -145,7 +145,7 @@ class Unfinished(CorpusVersionError):
 def _what(attributes: Mapping[str, Any]) -> str:
     """What a Zarr group that is not a corpus is, and what to do."""
     if "bigtopic-model" in attributes:
-        return "a model, not a corpus: bigtopic.load_model opens it, or give the path of a corpus"
+        return f"a model, not a corpus: {either('bigtopic.load_model opens it, or ', '')}give the path of a corpus"
     found = ", ".join(map(ascii, sorted(attributes)))
     return f"a Zarr group but not a bigtopic corpus (it has {found}); give another path"
 
@@ -189,13 +189,16 @@ def _attributes(root: Place) -> dict[str, Any]:
             "ingest the source again"
         ) from error
     if attributes is None and root.local and Path(root.url).is_file():
+        command = f"'bigtopic ingest {root.url} CORPUS'"
+        command = f"'bigtopic ingest {root.url} CORPUS'"
         raise CorpusVersionError(
-            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest({root.url!r}, store)"
+            f"{root.url} is a file, not a corpus; make a corpus of it with "
+            f"{either(f'bigtopic.ingest({root.url!r}, store)', command)}"
         )
     if attributes is None:
+        made = either(f"bigtopic.ingest(source, {root.url!r})", f"'bigtopic ingest SOURCE {root.url}'")
         raise CorpusVersionError(
-            f"there is no corpus at {root.url}"
-            + (root.nearest() or f"; make one with bigtopic.ingest(source, {root.url!r})")
+            f"there is no corpus at {root.url}" + (root.nearest() or f"; make one with {made}")
         )
     if not set(attributes) - {WRITER}:
         raise Unfinished(

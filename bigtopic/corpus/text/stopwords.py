@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic import discovery
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either
 
 __all__ = [
     "ENGLISH",
@@ -29,6 +29,7 @@ _LIMIT = 1 << 24  # bytes of a file
 _LOOKED_AT = 1 << 16  # characters that tell a language
 _LEAST = 0.1  # share of function words in text of a language: a half in prose, a fifth in titles
 _TOKEN = re.compile(r"\w\w+")
+_NONE = "or 'none'"  # of --stop-words
 
 
 def languages() -> list[str]:
@@ -131,7 +132,7 @@ def resolve_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...
     words = tuple(sorted(set(stop_words)))
     if not all(isinstance(word, str) for word in words):
         raise SettingError(
-            f"stop_words must be strings; allowed are None, {_named()}, a file, or a list of words"
+            f"{argument('stop_words')} must be strings; allowed are None, {_named()}, a file, or a list of words"
         )
     return words
 
@@ -146,18 +147,18 @@ def _read(path: Path) -> list[str]:
             raise FileNotFoundError
         if path.stat().st_size > _LIMIT:
             raise SettingError(
-                f"stop_words file {path} is longer than {_LIMIT >> 20} MiB; give a word per line"
+                f"{argument('stop_words')} file {path} is longer than {_LIMIT >> 20} MiB; give a word per line"
             )
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise SettingError(
-            f"stop_words={str(path)!r} is neither a language nor a file; give 'auto', {_named()}, a file with one "
-            "word per line, a list of words, or None"
+            f"{argument('stop_words', str(path))} is neither a language nor a file; give 'auto', {_named()}, a file "
+            f"with one word per line, {either('a list of words, or None', _NONE)}"
         ) from None
     except UnicodeDecodeError as error:
-        raise SettingError(f"stop_words file {path} is not UTF-8 text: {error}") from None
+        raise SettingError(f"{argument('stop_words')} file {path} is not UTF-8 text: {error}") from None
     except OSError as error:
         raise SettingError(
-            f"stop_words file {path} cannot be read: {error.strerror}; check its permissions"
+            f"{argument('stop_words')} file {path} cannot be read: {error.strerror}; check its permissions"
         ) from error
     return [word for line in lines if (word := line.split("#")[0].strip())]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from bigtopic.corpus.text.stopwords import resolve_stop_words
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either
 
 __all__ = ["TextSettings", "stored_pairs"]
 
@@ -64,12 +64,14 @@ class TextSettings:
         object.__setattr__(self, "collocations", _collocations(self.collocations))
         if self.min_doc_length < 0 or int(self.min_doc_length) != self.min_doc_length:
             raise SettingError(
-                f"min_doc_length must be a whole number, at least 0, found {self.min_doc_length!r}"
+                f"{argument('min_doc_length')} must be a whole number, at least 0, found {self.min_doc_length!r}"
             )
         object.__setattr__(self, "min_doc_length", int(self.min_doc_length))
         for name in _CALLABLES:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
-                raise SettingError(f"{name} must be a function or None, found {getattr(self, name)!r}")
+                raise SettingError(
+                    f"{argument(name)} must be a function or None, found {getattr(self, name)!r}"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """The settings for a manifest, as JSON. A function is recorded by name only, never as code."""
@@ -106,8 +108,8 @@ class TextSettings:
         for name, function in (("token_filter", token_filter), ("tokenizer", tokenizer)):
             if values.get(name) is not None and function is None:
                 raise SettingError(
-                    f"this text was tokenised with {name}={values[name]}, and functions are not stored; "
-                    f"pass the same function again as {name}="
+                    f"this text was tokenised with {argument(name, values[name])}, and functions are not stored; "
+                    f"pass the same function again as {argument(name, ...)}"
                 )
             values[name] = function
         return _restored(cls, values)
@@ -131,11 +133,14 @@ class TextSettings:
 def _restored(cls: type[TextSettings], values: dict[str, Any]) -> TextSettings:
     pattern, words = values.get("token_pattern", TextSettings.token_pattern), values.get("stop_words")
     if not isinstance(pattern, str) or (isinstance(words, str) and words != "english"):
-        raise SettingError("the stored settings of the tokeniser are damaged: token_pattern or stop_words")
+        raise SettingError(
+            f"the stored settings of the tokeniser are damaged: {argument('token_pattern')} or {argument('stop_words')}"
+        )
     if pattern not in _GIVEN:
         raise SettingError(
-            f"this text was tokenised with token_pattern={pattern!r}; stored patterns are not trusted, because a "
-            "malicious one could run forever: pass the same pattern again as token_pattern="
+            f"this text was tokenised with {argument('token_pattern', pattern)}; stored patterns are not trusted, "
+            "because a "
+            f"malicious one could run forever: pass the same pattern again as {argument('token_pattern', ...)}"
         )
     try:
         return cls(**values)
@@ -165,7 +170,8 @@ def _ngram_range(value: Any) -> tuple[int, int]:
         shortest = longest = 0
     if not 1 <= shortest <= longest <= _LONGEST_NGRAM:
         raise SettingError(
-            f"ngram_range must be (shortest, longest), 1 <= shortest <= longest <= {_LONGEST_NGRAM}, found {value!r}"
+            f"{argument('ngram_range')} must be (shortest, longest), 1 <= shortest <= longest <= {_LONGEST_NGRAM}, "
+            f"found {value!r}"
         )
     return shortest, longest
 
@@ -179,7 +185,8 @@ def _collocations(value: Any) -> float | tuple[tuple[str, str], ...] | None:
     pairs = list(value) if isinstance(value, Iterable) else [value]
     if not all(isinstance(pair, list | tuple) and [*map(type, pair)] == [str, str] for pair in pairs):
         raise SettingError(
-            f"collocations must be None, a threshold in [-1, 1], or pairs of words, found {value!r}"
+            f"{argument('collocations')} must be {either('None, ', '')}a threshold in [-1, 1]"
+            f"{either(', or pairs of words', '')}, found {value!r}"
         )
     return tuple(sorted({(first, second) for first, second in pairs}))
 
@@ -188,10 +195,12 @@ def _check_pattern(pattern: str) -> None:
     try:
         groups = re.compile(pattern).groups
     except (re.error, OverflowError, RecursionError) as error:
-        raise SettingError(f"token_pattern {pattern!r} is not a regular expression: {error}") from None
+        raise SettingError(
+            f"{argument('token_pattern')} {pattern!r} is not a regular expression: {error}"
+        ) from None
     if groups > 1:
         raise SettingError(
-            f"token_pattern {pattern!r} has {groups} groups; at most one, the token, is allowed"
+            f"{argument('token_pattern')} {pattern!r} has {groups} groups; at most one, the token, is allowed"
         )
 
 
@@ -205,7 +214,9 @@ def _check_encoding(encoding: str, errors: str) -> None:
             f"encoding {encoding!r} is not supported; convert the files to UTF-8 first, with iconv"
         )
     if errors not in ("strict", "replace", "ignore"):
-        raise SettingError(f"encoding_errors must be 'strict', 'replace' or 'ignore', found {errors!r}")
+        raise SettingError(
+            f"{argument('encoding_errors')} must be 'strict', 'replace' or 'ignore', found {errors!r}"
+        )
 
 
 def _name_of(function: Any) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["NotAWord", "TokenArrays", "count", "encode", "join_pairs", "map_words", "ngrams", "without"]
 
@@ -103,7 +103,7 @@ def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> Tok
         new = function(word)
         if new is not None and not isinstance(new, str):
             raise SettingError(
-                f"token_filter returned {new!r} for {word!r}; it must return a string, or None to drop it"
+                f"{argument('token_filter')} returned {new!r} for {word!r}; it must return a string, or None to drop it"
             )
         mapped[i] = index.setdefault(new, len(index)) if new else -1
     return _with_ids(tokens, mapped[tokens.ids], list(index))

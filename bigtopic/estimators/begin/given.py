@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.pair_source import pairs_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
@@ -57,7 +57,8 @@ def begin_with(
     source, array = topics_of(other, name="init"), model.topic_words
     if source.n_components != model.n_components:
         raise SettingError(
-            f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
+            f"init has {source.n_components} topics, but {argument('n_components')} is {model.n_components}; make "
+            "them equal"
         )
     own, words = model.vocabulary, source.vocabulary
     if not (own.named and words.named) and own.size != words.size:

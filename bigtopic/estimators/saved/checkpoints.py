@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.estimators.saved.settings import extra_of, without_password
 from bigtopic.methods import Method, get
 from bigtopic.state.checkpoints.checkpoint import Checkpoint, CheckpointFolder
@@ -49,7 +49,8 @@ def folder(
     settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
     if not isinstance(estimator.random_state, int | np.integer):
         raise SettingError(
-            "checkpoint= needs random_state=, a whole number: without a seed, the run could not be resumed"
+            f"{argument('checkpoint', ...)} needs {argument('random_state', ...)}, a whole number: without a seed, "
+            "the run could not be resumed"
         )
     given = {name: value for name, value in estimator.get_params().items() if name not in _FREE}
     given["method"] = get(estimator.method)  # the same, whether by default, by name or as an object

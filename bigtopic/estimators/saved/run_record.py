@@ -12,6 +12,7 @@ from typing import Any
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import BigtopicError
+from bigtopic.estimators.begin.growth import is_same, next_row, since
 from bigtopic.estimators.saved.settings import NOT_KEPT, is_plain, without_password
 from bigtopic.methods import get
 
@@ -44,6 +45,7 @@ def begun(estimator: Any, corpus: Corpus, seed: int) -> dict[str, Any]:
             "fingerprint": corpus.fingerprint,
             "documents": corpus.n_docs,
             "tokens": corpus.n_tokens,
+            "rows": next_row(corpus),
         },
         "versions": {name: _version(name) for name in _PACKAGES},
     }
@@ -66,10 +68,20 @@ def ended(
     return {**record, "ended": reason, "finished": now, "counts": dict(counts), "score": score}
 
 
-def continued(record: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The record of a model that goes on with a stream, which no single fit repeats."""
+def continued(record: Mapping[str, Any] | None, corpus: Corpus) -> dict[str, Any]:
+    """The record of a model that goes on with more documents, which no single fit repeats.
+
+    Parameters
+    ----------
+    corpus : these documents; if they are in the corpus of the record, perhaps a view of it, they are no longer new
+    """
     known = record or {"versions": {name: _version(name) for name in _PACKAGES}}
-    return {**known, "partial_fits": known.get("partial_fits", 0) + 1}
+    known = {**known, "partial_fits": known.get("partial_fits", 0) + 1}
+    if is_same(known, corpus) and "rows" in known["corpus"]:
+        about, new = known["corpus"], since(corpus, known["corpus"]["rows"])
+        rows = max(about["rows"], next_row(new))
+        known["corpus"] = {**about, "documents": about["documents"] + new.n_docs, "rows": rows}
+    return known
 
 
 def _is_whole(corpus: Corpus) -> bool:

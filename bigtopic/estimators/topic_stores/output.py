@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bigtopic.errors import CorpusExists
+from bigtopic.errors import CorpusExists, argument
 from bigtopic.estimators.topic_stores.contents import MARK, write_contents
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity
 from bigtopic.inference.infer import Inferred
@@ -79,7 +79,7 @@ def _check_place(place: Place, overwrite: bool) -> None:
     if not place.exists():
         return
     if not overwrite:
-        raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
+        raise CorpusExists(f"{place.url} exists; choose another path, or pass {argument('overwrite', True)}")
     names = place.names()
     if not _holds_topics(place) and (names or (place.local and not Path(place.url).is_dir())):
         raise CorpusExists(
@@ -101,7 +101,9 @@ def _published(place: Place, overwrite: bool) -> Iterator[Place]:
     """
     with RemoteHold(place, _WHAT, _members) as hold:
         if _holds_topics(place) and not overwrite:
-            raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
+            raise CorpusExists(
+                f"{place.url} exists; choose another path, or pass {argument('overwrite', True)}"
+            )
         draft = place / f".scratch-{hold.token}"
         yield draft
         finished = group_attributes(draft)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import rel_entr
 
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.stored_topics import StoredTopics, TopicRows
 from bigtopic.evaluation.largest import Largest
@@ -111,12 +111,12 @@ def _topics_of(
     if position is not None:
         return store.row(position), position
     if not isinstance(query, str):
-        raise SettingError(f"query={query!r}: {store.url} has no document {str(query)!r}")
+        raise SettingError(f"{argument('query', query)}: {store.url} has no document {str(query)!r}")
     try:
         return _checked(infer(query), store.n_components), None
     except VocabularyMismatch as error:
         raise VocabularyMismatch(
-            f"query={query[:60]!r} is not a document of {store.url}, and as a text: {error}"
+            f"{argument('query', query[:60])} is not a document of {store.url}, and as a text: {error.message}"
         ) from error
 
 

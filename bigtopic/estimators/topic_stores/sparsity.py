@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument, either
 
 __all__ = ["check_sparsity", "most_entries", "sparse_topics"]
 
@@ -36,9 +36,9 @@ def check_sparsity(min_probability: float, top_k: int | None) -> None:
     SettingError
     """
     if not 0 <= min_probability < 1:
-        raise SettingError(f"min_probability={min_probability!r}: must be at least 0 and below 1")
+        raise SettingError(f"{argument('min_probability', min_probability)}: must be at least 0 and below 1")
     if top_k is not None and top_k < 1:
-        raise SettingError(f"top_k={top_k!r}: must be 1 or more, or None")
+        raise SettingError(f"{argument('top_k', top_k)}: must be 1 or more{either(', or None', '')}")
 
 
 def most_entries(n_components: int, min_probability: float, top_k: int | None) -> int:

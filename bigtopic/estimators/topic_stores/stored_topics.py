@@ -19,7 +19,7 @@ from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, require, warn
+from bigtopic.errors import InputError, SettingError, argument, either, require, warn
 from bigtopic.estimators.topic_stores.batches import Batch
 from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE
 from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite, tables
@@ -33,6 +33,7 @@ __all__ = ["StoredTopics", "TopicRows", "open_topics"]
 
 DOCUMENTS = 1 << 18  # whose offsets or ids are read at once
 ENTRIES = 1 << 20  # topics of documents that are read at once, about
+_WRITE = "write one with 'bigtopic infer MODEL DOCUMENTS THETA'"
 
 
 class TopicRows(NamedTuple):
@@ -76,7 +77,7 @@ class StoredTopics:
     def __init__(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
         if not isinstance(url, str | PathLike):
             raise SettingError(
-                f"theta: give the path of a store that transform_to wrote; found {type(url).__name__}"
+                f"{argument('theta')}: give the path of a store that transform_to wrote; found {type(url).__name__}"
             )
         place = self._place = Place.of(url, storage_options)
         self.url = place.url
@@ -84,7 +85,8 @@ class StoredTopics:
             attributes = group_attributes(place) or {}
             if not attributes.get(MARK):
                 raise SettingError(
-                    f"theta: there is no store of topics at {self.url}; write one with transform_to"
+                    f"{argument('theta')}: there is no store of topics at {self.url}; "
+                    f"{either('write one with transform_to', _WRITE)}"
                 )
             self.made_with = attributes.get(MADE_WITH)
             self._whole = attributes[MARK] == WHOLE
@@ -189,18 +191,20 @@ class StoredTopics:
         """
         if self.n_components != model.n_components:
             raise SettingError(
-                f"theta: {self.url} has {self.n_components} topics, but the model has {model.n_components}; write the "
+                f"{argument('theta')}: {self.url} has {self.n_components} topics, but the model has "
+                f"{model.n_components}; write the "
                 "store with this model"
             )
         if self.made_with is None or has_topics_of(self.made_with, model):
             return self
         if not is_earlier(self.made_with, model):
             raise SettingError(
-                f"theta: {self.url} was written with another model, whose topics have other words; write the store "
-                "with this model, or ask that one"
+                f"{argument('theta')}: {self.url} was written with another model, whose topics have other words; "
+                "write the store with this model, or ask that one"
             )
         warn(
-            f"theta: {self.url} was written before the model learned more ({self.made_with['updates']:,} of "
+            f"{argument('theta')}: {self.url} was written before the model learned more "
+            f"({self.made_with['updates']:,} of "
             f"{model.cursor.step:,} updates); write the store again",
         )
         return self

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from bigtopic.errors import CorpusExists, SettingError
+from bigtopic.errors import CorpusExists, SettingError, argument
 from bigtopic.estimators.topic_stores import formats
 from bigtopic.estimators.topic_stores.batches import arranged
 from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite
@@ -95,13 +95,13 @@ def _opened(
 
 def _check_streams(kind: Any) -> None:
     if not kind.streams:
-        raise SettingError(f"format={kind.name!r}: must be written to a path, not to an open file")
+        raise SettingError(f"{argument('format', kind.name)}: must be written to a path, not to an open file")
 
 
 def _check_place(place: Place, overwrite: bool) -> None:
     if not place.exists():
         return
     if not overwrite:
-        raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
+        raise CorpusExists(f"{place.url} exists; choose another path, or pass {argument('overwrite', True)}")
     if place.local and not Path(place.url).is_file():
         raise CorpusExists(f"{place.url} is not a file and will not be overwritten; choose another path")

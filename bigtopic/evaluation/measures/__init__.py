@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bigtopic import discovery
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure
 
 __all__ = ["check_names", "chosen", "defaults", "load", "names"]
@@ -63,13 +63,15 @@ def chosen(given: str | Measure | Iterable[str | Measure] | None) -> list[Measur
     found: dict[str, Measure] = {}
     for measure in map(load, [given] if isinstance(given, str | Measure) else given):
         if found.setdefault(measure.name, measure) is not measure:
-            raise SettingError(f"measures: two of them are named {measure.name!r}; give one another name")
+            raise SettingError(
+                f"{argument('measures')}: two of them are named {measure.name!r}; give one another name"
+            )
     return list(found.values())
 
 
 def _no_measures(given: object) -> SettingError:
     return SettingError(
-        f"measures: must be names or Measure objects, found {given!r}; names are: {', '.join(names())}"
+        f"{argument('measures')}: must be names or Measure objects, found {given!r}; names are: {', '.join(names())}"
     )
 
 

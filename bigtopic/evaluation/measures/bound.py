@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.counted import counted
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
@@ -147,8 +147,8 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     corpus, model = subject.corpus, getattr(subject.model, "_model", None)
     if not isinstance(model, TopicModel):
         raise SettingError(
-            f"model: {type(subject.model).__name__} has no variational bound; give a fitted estimator of this package, "
-            "of a method such as 'vb'"
+            f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
+            "of this package, of a method such as 'vb'"
         )
     of, asked = bound_of(model).of, Asked.of(model, corpus)
     return _State(asked, of, global_parts(asked.model.params))
@@ -165,7 +165,9 @@ def _finish(state: _State, pieces: list[tuple[Values, float]]) -> VariationalBou
     rows, nats, tokens = (array[order] for array in values)
     n_tokens, everything = float(tokens.sum()), sum(n for _, n in pieces)
     if not n_tokens:
-        raise InputError("corpus: the model knows no word of these documents; pass documents that have some")
+        raise InputError(
+            f"{argument('corpus')}: the model knows no word of these documents; pass documents that have some"
+        )
     parts = {"documents": float(nats.sum()), **state.parts}
     return VariationalBound(
         state.of, parts, n_tokens, len(rows), float(1 - n_tokens / everything), rows, nats, tokens

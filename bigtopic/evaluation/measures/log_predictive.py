@@ -27,7 +27,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.counted import counted
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.completion import Completion, Scores
 from bigtopic.evaluation.fold_in import word_map
@@ -206,16 +206,17 @@ def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None
 
 def _check(ratio: float, repeats: int) -> None:
     if not 0 < ratio < 1:
-        raise SettingError(f"ratio: must be between 0 and 1, found {ratio!r}")
+        raise SettingError(f"{argument('ratio')}: must be between 0 and 1, found {ratio!r}")
     if repeats < 1:
-        raise SettingError(f"repeats: must be at least 1, found {repeats!r}")
+        raise SettingError(f"{argument('repeats')}: must be at least 1, found {repeats!r}")
 
 
 def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
     scored = scores.tokens > 0
     if not scored.any():
         raise InputError(
-            "corpus: no document has two tokens that the model knows, to divide into observed and held-out ones"
+            f"{argument('corpus')}: no document has two tokens that the model knows, to divide into observed and "
+            "held-out ones"
         )
     total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
     value, error = ratio_of_sums(total, tokens)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
@@ -124,7 +124,9 @@ def prevalence(
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     n_documents = settings["n_documents"]
     if n_documents < 0:
-        raise SettingError(f"n_documents: must be a whole number of at least 0, found {n_documents!r}")
+        raise SettingError(
+            f"{argument('n_documents')}: must be a whole number of at least 0, found {n_documents!r}"
+        )
     n_components, n_authors = subject.source.n_components, subject.corpus.n_authors
     return _State(n_components, n_authors if n_authors * n_components <= _AUTHOR_CELLS else 0, n_documents)
 

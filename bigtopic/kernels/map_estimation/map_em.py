@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import (
     INNER,
     OUTER,
@@ -122,9 +122,9 @@ def run(
     prior = hyper.doc_topic_prior
     if not (prior >= 1).all():
         raise SettingError(
-            f"doc_topic_prior={float(prior.min()):g}: kernel 'map_em' needs at least 1 in every topic, because the "
-            "maximum a posteriori does not exist below. Set doc_topic_prior=1 for maximum likelihood, or choose a "
-            "method with another kernel (vb, cvb0, gibbs, ope)"
+            f"{argument('doc_topic_prior')}={float(prior.min()):g}: kernel 'map_em' needs at least 1 in every topic, "
+            f"because the maximum a posteriori does not exist below. Set {argument('doc_topic_prior', 1)} for maximum "
+            "likelihood, or choose a method with another kernel (vb, cvb0, gibbs, ope)"
         )
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"

@@ -34,7 +34,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import bits, key, uniform
@@ -205,7 +205,9 @@ def run(
     if options["statistic"] not in STATISTICS:
         raise SettingError(f"statistic={options['statistic']!r}: must be one of {', '.join(STATISTICS)}")
     if not 0 <= options["eps"] < 1 / hyper.n_components:
-        raise SettingError(f"eps={options['eps']!r}: must be at least 0 and below 1 / n_components")
+        raise SettingError(
+            f"eps={options['eps']!r}: must be at least 0 and below 1 / {argument('n_components')}"
+        )
     n_iter = whole_number(options, "n_iter", 1)
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"

@@ -38,7 +38,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gibbs import (
@@ -190,7 +190,7 @@ def _checked(options: Mapping[str, Any]) -> tuple[int, int]:
     """Sweeps before the first that is kept, and how many are kept. Raises SettingError like `run`."""
     for name, allowed in (("start", STARTS), ("statistic", STATISTICS)):
         if options[name] not in allowed:
-            raise SettingError(f"{name}={options[name]!r}: must be one of {', '.join(allowed)}")
+            raise SettingError(f"{argument(name, options[name])}: must be one of {', '.join(allowed)}")
     return whole_number(options, "burn_in", 0), whole_number(options, "samples", 1)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.random import key, uniform
@@ -182,7 +182,8 @@ def _documents(docs: Docs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
     if len(fractions):
         raise SettingError(
-            f"learn_doc_topic_prior: a word has a count of {docs.counts[fractions[0]]:g}, but to learn the prior this "
+            f"{argument('learn_doc_topic_prior')}: a word has a count of {docs.counts[fractions[0]]:g}, but to learn "
+            "the prior this "
             "kernel draws a label for each token and needs whole counts; choose a method with the kernel vb, or a "
             "corpus of counts"
         )

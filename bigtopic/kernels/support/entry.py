@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.types import Docs, Hyper, View
 
 __all__ = [
@@ -112,7 +112,7 @@ def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
     value = options[name]
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= LARGEST:
         raise SettingError(
-            f"{name}={value!r}: must be a whole number of at least {least} and at most {LARGEST:,}"
+            f"{argument(name, value)}: must be a whole number of at least {least} and at most {LARGEST:,}"
         )
     return int(value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bigtopic.errors import warn
+from bigtopic.errors import argument, warn
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.protocol import Run
@@ -63,10 +63,14 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
         return
     enough = math.ceil(WORTH * n_threads * SUM_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
     fits = rounds_before(plan.replicas * enough, plan.replicas) <= n_rounds
+    longer = argument("replica_updates", enough)
+    longer = argument("replica_updates", enough)
     warn(
-        f"replicas={plan.replicas}: the {n_updates} updates of an exchange take about {seconds * 1000:.0f} ms "
+        f"{argument('replicas', plan.replicas)}: the {n_updates} updates of an exchange take about "
+        f"{seconds * 1000:.0f} ms "
         f"on one thread, and adding the changes {SUM_SECONDS * 1000:.0f} ms or more, so one replica is faster: set "
-        f"replicas=1{f', or replica_updates={enough}' if fits else ''}, or a larger batch_size"
+        f"{argument('replicas', 1)}{f', or {longer}' if fits else ''}, or a larger "
+        f"{argument('batch_size')}"
     )
 
 
@@ -82,7 +86,9 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
             "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
         )
         enough = int(run.plan.batch_size * n / max(seconds, 1e-9))
-        advice = f"a larger batch_size (about {enough:,} documents keep all busy) or a batch method"
+        advice = (
+            f"a larger {argument('batch_size')} (about {enough:,} documents keep all busy) or a batch method"
+        )
         if run.plan.whole_minibatches:
             advice = "a method that divides them"
         warn(
@@ -97,4 +103,4 @@ def _or_replicas(run: Run, n: int) -> str:
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
     if run.plan.n_rounds == 1 or settings.prior_schemes or not adds_up:
         return ""
-    return f", or replicas={n} if the corpus has hundreds of minibatches for each"
+    return f", or {argument('replicas', n)} if the corpus has hundreds of minibatches for each"

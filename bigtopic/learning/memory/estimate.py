@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import warn
+from bigtopic.errors import argument, warn
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.state import machine_memory
@@ -46,7 +46,7 @@ def fitting_threads(
         warn(
             f"only {fitting} of {n_threads} threads {are} used, because more would need more memory than there is: "
             f"about {footprint.on_threads(n_threads, compares) / 1e9:.2f} GB; for more of them, choose {others(run)}"
-            "fewer topics, or a smaller batch_size"
+            f"fewer topics, or a smaller {argument('batch_size')}"
         )
     return fitting
 
@@ -74,7 +74,7 @@ def check_memory(
         return
     machine_memory.refuse_beyond(
         footprint.on_threads(n_threads, compares),
-        f"choose a smaller batch_size (now {run.plan.batch_size}), {others(run)}"
+        f"choose a smaller {argument('batch_size')} (now {run.plan.batch_size}), {others(run)}"
         f"fewer topics (now {run.work.hyper.n_components}) or fewer threads (now {n_threads})",
     )
 
@@ -83,6 +83,9 @@ def others(run: Run) -> str:
     """Further settings to lower: those of replicas, and the room for authors in what is remembered of an entry."""
     plan, found = run.plan, ""
     if plan.replicas > 1:
-        found = f"fewer replica_updates (now {plan.replica_updates}) or replicas=1 (now {plan.replicas}), "
+        found = (
+            f"fewer {argument('replica_updates')} (now {plan.replica_updates}) or {argument('replicas', 1)} "
+            f"(now {plan.replicas}), "
+        )
     room = run.work.hyper.options.get("most_authors")
     return found if room is None else f"{found}fewer most_authors (now {room}) where documents have fewer, "

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError, warn
+from bigtopic.errors import SettingError, argument, warn
 from bigtopic.learning import _kernels, sharing
 from bigtopic.learning.executors.protocol import ExecutorSpec, Run
 from bigtopic.learning.memory.estimate import others
@@ -104,7 +104,7 @@ class WorkerMemory:
             f"worker {worker} has {have.limit / 1e9:.2f} GB, of which it uses {have.pauses:.0%} before Dask pauses it: "
             f"its process holds {have.held / 1e9:.2f} GB already, imported packages and what other work left there, "
             f"and its tasks for this model need about {need / 1e9:.2f} GB; "
-            f"choose a smaller batch_size (now {self._plan.batch_size}){self._or_slice_size()}, "
+            f"choose a smaller {argument('batch_size')} (now {self._plan.batch_size}){self._or_slice_size()}, "
             f"{self._others}fewer topics (now {self._n_components}), or workers with fewer threads (now "
             f"{have.n_threads}) or a larger memory_limit ({enough / 1e9:.2f} GB or more); or {other}"
         )

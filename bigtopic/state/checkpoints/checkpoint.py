@@ -21,7 +21,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from bigtopic.errors import ModelError, SettingError, StoreError
+from bigtopic.errors import ModelError, SettingError, StoreError, argument
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
@@ -69,14 +69,18 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | PathLike) or not self.path or not Place.of(self.path).local:
-            raise SettingError(f"checkpoint={self.path!r}: a run is saved in a folder; give the path of one")
+            raise SettingError(
+                f"{argument('checkpoint', self.path)}: a run is saved in a folder; give the path of one"
+            )
         for name, least, kind in (("seconds", 0, Real), ("rounds", 1, Integral), ("keep", 1, Integral)):
             value = getattr(self, name)
             if value is None and name == "rounds":
                 continue
             if isinstance(value, bool) or not isinstance(value, kind) or not float(value) >= least:
                 what = "a whole number, " if kind is Integral else "a number, "
-                raise SettingError(f"checkpoint: {name}={value!r}: must be {what}at least {least}")
+                raise SettingError(
+                    f"{argument('checkpoint')}: {argument(name, value)}: must be {what}at least {least}"
+                )
 
 
 class CheckpointFolder:

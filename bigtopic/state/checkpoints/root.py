@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, argument, warn
 from bigtopic.state.checkpoints.versions import FORMAT, is_rest, run_of, versions
 from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage.journal import require_free
@@ -139,7 +139,8 @@ class CheckpointRoot:
     def _refuse_begun(self) -> None:
         if not self._resume:
             raise CorpusExists(
-                f"{self._place.url} holds a run already; pass resume=True to go on with it, or give another path"
+                f"{self._place.url} holds a run already; pass {argument('resume', True)} to go on with it, or give "
+                "another path"
             )
 
     def _write(self, again: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import schemes
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec, Model
 from bigtopic.state.contract.array_declarations import array_specs, check_model, check_scheme
@@ -71,7 +71,7 @@ def check_method(method: Method) -> None:
         method, kernel, scheme or array, the value found, and the allowed values.
     """
     if not isinstance(method, Method):
-        raise SettingError(f"method={method!r} must be a bigtopic.Method")
+        raise SettingError(f"{argument('method', method)} must be a bigtopic.Method")
     check_storable("a method's name", method.name, METHOD_NAME)
     where = f"method {method.name!r}"
     check_kinds(where, method, _OF_METHOD)
@@ -96,7 +96,7 @@ def _check_numbers(where: str, method: Method) -> None:
         optional = name in _OPTIONAL and value is None
         rule = name == "inner" and callable(value)
         if not (optional or rule or (is_whole(value) and value >= least)):
-            raise SettingError(f"{where}: {name}={value!r} must be a whole number from {least}")
+            raise SettingError(f"{where}: {argument(name, value)} must be a whole number from {least}")
     if callable(method.inner):
         check_arguments(f"{where}: inner", method.inner, "iteration", "info")
     for name, prior in method.priors.items():
@@ -105,7 +105,9 @@ def _check_numbers(where: str, method: Method) -> None:
     if not (is_number(method.tol) and 0 <= method.tol < np.inf):
         raise SettingError(f"{where}: tol={method.tol!r} must be a number from 0")
     if not (is_number(method.average) and 0 <= method.average <= 1):
-        raise SettingError(f"{where}: average={method.average!r} must be a share of the updates, from 0 to 1")
+        raise SettingError(
+            f"{where}: {argument('average', method.average)} must be a share of the updates, from 0 to 1"
+        )
 
 
 def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import ModelError, SettingError, either
 from bigtopic.kernels.support.tokens import TAKES_WEIGHTS
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Plan
@@ -41,8 +41,9 @@ __all__ = ["DocumentState"]
 _AT_ONCE = 8192  # documents read to find one
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
-    "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; "
-    "go on with that model, or fit a new one"
+    "with the model that was fitted, or in the folder of its checkpoint, from which "
+    + either("fit(..., resume=True)", "'bigtopic train --checkpoint FOLDER --resume'")
+    + " continues; go on with that model, or fit a new one"
 )
 _OTHER = (
     "what the model remembers of documents (such as labels) is of others than the earlier ones of this corpus, which "

@@ -14,7 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
 from bigtopic.corpus.readers.containers.wide import BEGIN_BYTES, as_utf8, wide_encoding
-from bigtopic.errors import BigtopicError, InputError, warn
+from bigtopic.errors import BigtopicError, InputError, either, warn
 from bigtopic.printable import printable
 from bigtopic.storage.place import file_system
 
@@ -208,7 +208,8 @@ def readable(path: str) -> Iterator[None]:
         if "://" not in path:
             raise
         raise InputError(
-            f"{path} cannot be reached ({type(error).__name__}: {error}); check the URL and storage_options="
+            f"{path} cannot be reached ({type(error).__name__}: {error}); check the "
+            f"URL{either(' and storage_options=', '')}"
         ) from error
 
 

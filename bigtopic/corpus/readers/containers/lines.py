@@ -11,7 +11,7 @@ from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, newlines, pieces
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["LineStream", "check_encoding", "decode", "lines_of"]
 
@@ -79,7 +79,8 @@ def decode(
         at = first() + ends(data[: error.start])
         raise InputError(
             f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "
-            "(encoding='latin-1', say), or pass encoding_errors='replace' to accept damaged characters"
+            f"({argument('encoding', 'latin-1')}, say), or pass {argument('encoding_errors', 'replace')} to accept "
+            "damaged characters"
         ) from None
 
 

@@ -26,7 +26,7 @@ from bigtopic.corpus.readers.support.records import AUTHORS, choose
 from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError, require
+from bigtopic.errors import InputError, either, require
 from bigtopic.storage.place import Place
 
 __all__ = ["accepts", "match", "open_reader", "opens_folders"]
@@ -74,7 +74,7 @@ def _refuse_corpus(file: File) -> None:
     with _group(file) as group:
         if "bigtopic" in group.attrs:
             raise InputError(
-                f"{file.path} is already a corpus; open it with open_corpus. To store some of its documents or words "
+                f"{file.path} is already a corpus; {_OPENED} store some of its documents or words "
                 "as another one, pass what its select or filter_vocabulary returns to bigtopic.ingest"
             )
 
@@ -152,6 +152,9 @@ def _columns(x: Any, name: str) -> Any:
 def _stored_bytes(array: Any) -> int:
     """Bytes in the file, of an array of HDF5 or Zarr."""
     return array.id.get_storage_size() if hasattr(array, "id") else array.nbytes_stored()
+
+
+_OPENED = either("open it with open_corpus. To", "give it to the other verbs as it is. In Python, to")
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.beside.author_names import DoubtfulNames, author_names
 from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.errors import argument
 
 __all__ = ["DocumentAuthors", "author_csr", "canonical", "check_counts", "restrict"]
 
@@ -48,7 +49,7 @@ def check_counts(values: np.ndarray, weights: bool) -> tuple[int, str] | None:
 def count_remedy(problem: str) -> str:
     """What to do about a count that is not allowed."""
     if problem == "fractional":
-        return "counts must be whole numbers; pass weights=True if weights are meant"
+        return f"counts must be whole numbers; pass {argument('weights', True)} if weights are meant"
     return f"counts must be from 0 to {LARGEST:.1g}; correct the source"
 
 

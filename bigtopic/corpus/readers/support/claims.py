@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.stored.schema import MOST_WORDS
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["check_documents", "check_words", "most_words", "whole_number"]
 
@@ -52,5 +52,5 @@ def check_words(n_words: int, size: int, place: str) -> None:
     if n_words > most:
         raise InputError(
             f"{place} {n_words} words, but files of {size} bytes can have at most {most} without a vocabulary; correct "
-            "the number or the ids, or give vocabulary="
+            f"the number or the ids, or give {argument('vocabulary', ...)}"
         )

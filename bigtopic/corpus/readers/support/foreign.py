@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["refuse_foreign"]
 
@@ -41,7 +41,9 @@ def refuse_foreign(path: str, sample: bytes) -> None:
     begin = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
     what, remedy = _kind(begin, path.lower().endswith(_PAGES))
     if what:
-        raise InputError(f"{path} is {what}; {remedy}, or name its format with format= to read it as it is")
+        raise InputError(
+            f"{path} is {what}; {remedy}, or name its format with {argument('format', ...)} to read it as it is"
+        )
 
 
 def _kind(begin: bytes, named: bool) -> tuple[str, str]:

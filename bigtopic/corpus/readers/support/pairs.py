@@ -17,7 +17,7 @@ from bigtopic.corpus.readers.containers.pieces import chunk_array, count_byte, f
 from bigtopic.corpus.readers.support.assemble import canonical, count_remedy
 from bigtopic.corpus.readers.support.claims import check_words
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["PairsReader", "counts_its_pairs", "id_range", "looks_like_pairs"]
 
@@ -130,6 +130,6 @@ class PairsReader:
         if code == kernels.BAD_ORDER:
             return InputError(
                 f"{place}: the number it begins with is not the number of its pairs; the line was cut short, "
-                "or the file is SVMlight: force that with format='svmlight'"
+                f"or the file is SVMlight: force that with {argument('format', 'svmlight')}"
             )
         return InputError(f"{place} is not a number followed by id:count pairs; correct the line")

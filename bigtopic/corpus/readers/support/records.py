@@ -10,7 +10,7 @@ from bigtopic.corpus.columns import MISSING_TYPES, is_missing
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
-from bigtopic.errors import InputError, did_you_mean
+from bigtopic.errors import InputError, argument, did_you_mean
 
 __all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "is_record", "record_documents", "record_layout"]
 
@@ -96,7 +96,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
         if body is None:
             raise InputError(
                 f"{where}: none of the fields {', '.join(map(str, names))} is known to be the document; "
-                f"name it with text_column={_moved_up(_inner_body(records))}"
+                f"name it with {argument('text_column')}={_moved_up(_inner_body(records))}"
             )
         for name in options.keep_columns or ():
             choose(name, (), names, "field", where)

@@ -15,7 +15,7 @@ from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.readers.support.records import AUTHORS, BODIES, IDS, choose
 from bigtopic.corpus.readers.support.vocabulary import unique_words
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = [
     "TableLayout",
@@ -107,7 +107,8 @@ def table_layout(
     body = longest if body is None else body
     if body is None:
         raise InputError(
-            f"{where}: none of the columns {', '.join(names)} is known to be the text; name it with text_column= "
+            f"{where}: none of the columns {', '.join(names)} is known to be the text; name it with "
+            f"{argument('text_column', ...)} "
             "(or call three columns document, word, count)"
         )
     identity = _position(names, options.id_column, IDS, where)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bigtopic import discovery
-from bigtopic.errors import SettingError, did_you_mean
+from bigtopic.errors import SettingError, argument, did_you_mean
 
 __all__ = ["STORE", "load", "target_format"]
 
@@ -30,7 +30,7 @@ def target_format(path: Any, format: str | None) -> str:
         return ending if ending in known else STORE
     if format not in known:
         raise SettingError(
-            f"format={format!r}: must be one of {', '.join(known)}{did_you_mean(format, known)}"
+            f"{argument('format', format)}: must be one of {', '.join(known)}{did_you_mean(format, known)}"
         )
     return format
 

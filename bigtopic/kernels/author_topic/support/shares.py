@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, setting
 from bigtopic.kernels.author_topic.support.lists import author_lists
 from bigtopic.kernels.support.entry import INNER, frozen
 from bigtopic.kernels.support.random import uniform
@@ -43,7 +43,7 @@ def authors_within(docs: Docs | Block, room: int) -> tuple[np.ndarray, np.ndarra
         row = int(docs.rows[np.argmax(n_authors)])
         raise InputError(
             f"the document in row {row} of the source has {most} authors, and there is room for {room}: give "
-            f"options={{'most_authors': {most}}}, or as many as any document has"
+            f"{setting('most_authors', most)}, or as many as any document has"
         )
     return author_indptr, authors
 

@@ -31,7 +31,7 @@ LACKING = "words that the given vocabulary lacks"
 PRUNED = "words that the corpus lacks, which may have been dropped"
 LEFT_OUT = "words left out before"
 
-NeededWords = Callable[[np.ndarray, np.ndarray], Set[str]]
+NeededWords = Callable[[WordCounts, WordCounts], Set[str]]
 """Of words that are too common, beside those that are kept: which are in a document that has none of the kept ones."""
 
 
@@ -147,7 +147,7 @@ class Names:
         self._require_names(True)
         found, common = tally.finish(n_docs, self.limits, self.losses, self._known)
         if needed is not None and len(common.words):
-            found, common = self._spared(found, common, needed(common.words, found.words))
+            found, common = self._spared(found, common, needed(common, found))
         self.common = common.words.tolist()
         self.losses.add(self.limits.rules["max_df"], common)
         found = found.take(self._allowed(found))

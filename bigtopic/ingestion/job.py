@@ -24,7 +24,7 @@ from bigtopic.errors import InputError, argument, warn
 from bigtopic.ingestion.known_ids import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.ingestion.names import Names
-from bigtopic.ingestion.parse import ParsedRun, parse_run, parse_tasks
+from bigtopic.ingestion.parse import ParsedRun, WordCounts, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
 from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, sort_run
 from bigtopic.ingestion.thin import ThinTask, thin_part
@@ -32,6 +32,8 @@ from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
 
 __all__ = ["SortedSource", "build", "sort_source", "text_record"]
+
+_FREQUENT = 1000  # words that most documents have one of
 
 
 @dataclass(frozen=True)
@@ -311,12 +313,13 @@ def _bounds(runs: Sequence[ParsedRun], n_entries: int, n_rows: int, order: Order
 
 
 def _needed(
-    runs: Sequence[ParsedRun], scratch: Place, workers: Workers, common: np.ndarray, kept: np.ndarray
+    runs: Sequence[ParsedRun], scratch: Place, workers: Workers, common: WordCounts, kept: WordCounts
 ) -> set[str]:
     """See `NeededWords`."""
     place = scratch / "kept"
-    header = spill(place, {"words": kept})
-    look = partial(needed_words, common=frozenset(common), kept=place, header=header)
+    header = spill(place, {"words": kept.words})
+    frequent = frozenset(kept.words[np.argsort(-kept.tokens)[:_FREQUENT]])
+    look = partial(needed_words, common=frozenset(common.words), frequent=frequent, kept=place, header=header)
     with closing(workers.map(look, runs)) as found:
         return set().union(*found)
 

@@ -44,7 +44,9 @@ def check_choice(on_duplicate: str) -> None:
 
 def digests(ids: Iterable[str]) -> np.ndarray:
     """What stands for each id: S16 (n,)."""
-    found = b"".join([blake2b(one.encode(), digest_size=_SIZE).digest() for one in ids])
+    found = b"".join(
+        [blake2b(one.encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest() for one in ids]
+    )
     return np.frombuffer(found, f"S{_SIZE}")
 
 
@@ -85,11 +87,16 @@ class KnownIds:
 
 def ids_in_store(root: Place, manifest: Manifest, scratch: Place, on_duplicate: str) -> KnownIds | None:
     """The ids of a corpus; None if its documents have none."""
-    found = [digests(ids) for part in stored_parts(root, manifest, "ids") for _, ids in _pieces(part)]
-    if not found:
+    parts = [part for part in stored_parts(root, manifest, "ids") if part.has_ids]
+    if not parts:
         return None
+    known, done = np.empty(sum(part.n_docs for part in parts), f"S{_SIZE}"), 0
+    for part in parts:
+        for start, ids in _pieces(part):
+            known[done + start : done + start + len(ids)] = digests(ids)
+        done += part.n_docs
+    known.sort()
     place = scratch / "ids"
-    known = np.sort(np.concatenate(found))
     return KnownIds(place, spill(place, {"ids": known.view(np.uint8)}), on_duplicate, root.url)
 
 

@@ -27,12 +27,11 @@ _MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep th
 # Kinds of documents that hold words: a vocabulary given for them is a choice
 _WORDS = ("text", "tokens", "counts", "triples")
 _ALL = 1 << 62
-CLOSED = "new words (the vocabulary was given)"
-PRUNED = "new words (min_df= takes some)"
+LACKING = "words that the given vocabulary lacks"
+PRUNED = "words that the corpus lacks, which may have been dropped"
 LEFT_OUT = "words left out before"
-UNKNOWN = "words that are not in the vocabulary"
 
-NeededWords = Callable[[np.ndarray, np.ndarray], Set[str]]
+NeededWords = Callable[[WordCounts, WordCounts], Set[str]]
 """Of words that are too common, beside those that are kept: which are in a document that has none of the kept ones."""
 
 
@@ -139,7 +138,7 @@ class Names:
             best = tuple(sorted(self.stopped, key=lambda word: (-self.stopped[word], word))[:EXAMPLES])
             found.insert(0, WordGroup(which, len(self.stopped), float(self.stopped.total()), best))
         if self.n_unknown:
-            found.append(WordGroup(UNKNOWN, None, self.n_unknown))
+            found.append(WordGroup(LACKING, None, self.n_unknown))
         return tuple(found)
 
     # ------------------------------------------------------------------ words that are strings
@@ -148,7 +147,7 @@ class Names:
         self._require_names(True)
         found, common = tally.finish(n_docs, self.limits, self.losses, self._known)
         if needed is not None and len(common.words):
-            found, common = self._spared(found, common, needed(common.words, found.words))
+            found, common = self._spared(found, common, needed(common, found))
         self.common = common.words.tolist()
         self.losses.add(self.limits.rules["max_df"], common)
         found = found.take(self._allowed(found))
@@ -196,7 +195,7 @@ class Names:
         new = found.take(~here)
         new = new.take(falling(new.words, new.tokens))
         if not self._settings.new_words:
-            self.losses.add(CLOSED if self.closed else PRUNED, new)
+            self.losses.add(LACKING if self.closed else PRUNED, new)
             new = new.take(slice(0, 0))
         words, tokens, documents = (
             np.concatenate(pair) for pair in zip((known.words, tf, df), new, strict=True)

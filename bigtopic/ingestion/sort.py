@@ -96,14 +96,27 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     return SortedRun(place, header, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
 
 
-def needed_words(run: ParsedRun, common: frozenset[str], kept: Place, header: Header) -> set[str]:
-    """The words among `common` of the documents that have none of those kept, "words" of a scratch file."""
+def needed_words(
+    run: ParsedRun, common: frozenset[str], frequent: frozenset[str], kept: Place, header: Header
+) -> set[str]:
+    """The words among `common` of the documents that have none of those kept, "words" of a scratch file.
+
+    Most documents have a `frequent` one of these; all of them are only read for the others.
+    """
     with Spilled(run.place, run.header) as spilled:
         indptr, words, names = (spilled.read(name) for name in ("indptr", "words", "vocabulary"))
-    stays = _lookup(_index_of(kept, header["words"], "words"), names) >= 0
+    stays = np.fromiter((name in frequent for name in names.tolist()), bool, len(names))
+    rest = _words_without(stays, indptr, words)
+    if len(rest):
+        stays[rest] = _lookup(_index_of(kept, header["words"], "words"), names[rest]) >= 0
+        rest = _words_without(stays, indptr, words)
+    return set(common.intersection(names[rest]))
+
+
+def _words_without(stays: np.ndarray, indptr: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """The words of the documents without a word that stays."""
     before = np.concatenate([[0], np.cumsum(stays[words])])[indptr]
-    emptied = np.repeat(np.diff(before) == 0, np.diff(indptr))
-    return set(common.intersection(names[np.unique(words[emptied])]))
+    return np.unique(words[np.repeat(np.diff(before) == 0, np.diff(indptr))])
 
 
 def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:

@@ -21,7 +21,7 @@ from .conftest import run
 def test_ingest_reads_standard_input(pack, source, corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     made = json.loads(
-        run("ingest", "-", tmp_path / "c.zarr", "--json", stdin=pack(source.read_bytes())).output
+        run("ingest", "-", tmp_path / "c.zarr", "--json", stdin=pack(source.read_bytes())).stdout
     )
     assert made["kind"] == "corpus" and made["documents"] == 200
     assert open_corpus(tmp_path / "c.zarr").fingerprint == open_corpus(corpus).fingerprint
@@ -32,7 +32,7 @@ def test_ingest_reads_standard_input(pack, source, corpus, tmp_path, monkeypatch
     "text, format", [("one line\nanother\n", ()), ("id,text\n1,one\n2,b\n", ("--format", "csv"))]
 )
 def test_standard_input_has_no_name_to_tell_its_format(text, format, tmp_path):
-    made = run("ingest", "-", tmp_path / "c.zarr", *format, "--json", stdin=text).output
+    made = run("ingest", "-", tmp_path / "c.zarr", *format, "--json", stdin=text).stdout
     assert json.loads(made)["documents"] == 2
 
 

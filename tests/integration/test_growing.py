@@ -64,7 +64,11 @@ def test_words_that_limits_dropped_do_not_come_back(limits, rewrite, more, tmp_p
     corpus = bt.append(corpus, more, **HERE)
     assert sorted(corpus.vocabulary) == ["cat", "dog"]
     (group,) = corpus.ingestion_.left_out
-    assert (group.rule, group.words, group.tokens) == ("new words (min_df= takes some)", 3, 3)
+    assert (group.rule, group.words, group.tokens) == (
+        "words that the corpus lacks, which may have been dropped",
+        3,
+        3,
+    )
     assert sorted(group.examples) == ["bird", "fish", "new"]
 
 
@@ -260,8 +264,8 @@ def test_a_given_vocabulary_and_short_documents_are_said(tmp_path):
     )
     said = str(corpus.ingestion_)
     assert (
-        "words that are not in the vocabulary (1 token)" in said
+        "words that the given vocabulary lacks (1 token)" in said
         and "1 document left out as too short" in said
     )
     longer = bt.append(corpus, [{"cat": 1, "emu": 2}], **HERE)
-    assert "new words (the vocabulary was given) (1 word, 2 tokens: emu)" in str(longer.ingestion_)
+    assert "words that the given vocabulary lacks (1 word, 2 tokens: emu)" in str(longer.ingestion_)

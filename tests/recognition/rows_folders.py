@@ -315,4 +315,82 @@ SIDECARS = [
     Case("words beside: none", Files({"a.mtx": MARKET}), Read(2, {"0": 2, "1": 1})),
 ]
 
-CASES = [*AUTHORS, *ENCODINGS, *JSON, *FOLDERS, *SIDECARS]
+NOVEL = "cat cat dog\n\ndog  bird\n \n\ncat"
+PIECES = {"cat": 3, "dog": 2, "bird": 1}
+DIVISION = [
+    Case(
+        "division: texts in a folder, into words",
+        Files({"a.txt": NOVEL, "b.txt": ""}),
+        Read(
+            4,
+            PIECES,
+            ids=["a.txt#1", "a.txt#2", "a.txt#3", "b.txt#1"],
+            columns={"parent": ["a.txt"] * 3 + ["b.txt"]},
+        ),
+        {"split_documents": 2},
+    ),
+    Case(
+        "division: records, into paragraphs",
+        [
+            {"id": "x", "text": NOVEL, "year": 1999, "authors": ["Ann"]},
+            {"id": "y", "text": None, "year": 2000},
+        ],
+        Read(
+            4,
+            PIECES,
+            ids=["x#1", "x#2", "x#3", "y#1"],
+            columns={"year": [1999, 1999, 1999, 2000], "parent": ["x", "x", "x", "y"]},
+            authors=[["Ann"], ["Ann"], ["Ann"], []],
+        ),
+        {"split_documents": "paragraphs"},
+    ),
+    Case(
+        "division: lines without ids",
+        Files({"a.txt": "cat cat dog\n\nbird\n"}),
+        Read(
+            4,
+            {"cat": 2, "dog": 1, "bird": 1},
+            ids=["0#1", "0#2", "1#1", "2#1"],
+            columns={"parent": ["0", "0", "1", "2"]},
+        ),
+        {"split_documents": 2},
+    ),
+    Case(
+        "division: ids, authors and columns beside",
+        ["cat cat dog", "bird"],
+        Read(
+            3,
+            {"cat": 2, "dog": 1, "bird": 1},
+            ids=["x#1", "x#2", "y#1"],
+            columns={"n": [1, 1, 2], "parent": ["x", "x", "y"]},
+            authors=[["Ann"], ["Ann"], ["Bob"]],
+        ),
+        {"split_documents": 2, "ids": ["x", "y"], "authors": ["Ann", "Bob"], "columns": {"n": [1, 2]}},
+    ),
+    Case(
+        "division: lists of tokens",
+        [["cat", "cat", "dog"], []],
+        Read(3, {"cat": 2, "dog": 1}, ids=["0#1", "0#2", "1#1"]),
+        {"split_documents": 2},
+    ),
+    Case("division: counts", [{"cat": 2}], Refused(["split_documents=2", "counts"]), {"split_documents": 2}),
+    Case("division: a matrix", np.eye(2), Refused(["split_documents=2", "counts"]), {"split_documents": 2}),
+    Case("division: nothing", ["cat"], Refused(["split_documents=0", "paragraphs"]), {"split_documents": 0}),
+    Case(
+        "division: chapters", ["cat"], Refused(["'chapters'", "paragraphs"]), {"split_documents": "chapters"}
+    ),
+    Case(
+        "division: tokens have no paragraphs",
+        [["cat"]],
+        Refused(["paragraphs", "tokens"]),
+        {"split_documents": "paragraphs"},
+    ),
+    Case(
+        "division: a column of that name",
+        [{"text": "cat", "parent": "x"}],
+        Refused(["'parent'", "columns="]),
+        {"split_documents": 2},
+    ),
+]
+
+CASES = [*AUTHORS, *ENCODINGS, *JSON, *FOLDERS, *SIDECARS, *DIVISION]

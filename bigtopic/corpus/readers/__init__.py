@@ -21,6 +21,7 @@ from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import FORMATS
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary, vocabulary_names
+from bigtopic.corpus.text.divide import PARAGRAPHS, checked_division
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.counted import counted
 from bigtopic.errors import InputError, SettingError, did_you_mean
@@ -43,6 +44,7 @@ def open_source(
     id_column: str | int | None = None,
     author_column: str | int | None = None,
     author_separator: str | None = None,
+    split_documents: int | str | None = None,
     weights: bool = False,
     keep_text: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -64,6 +66,7 @@ def open_source(
     text_column, id_column, author_column : fields of records and tables; numbers if there is no header
     author_separator : what stands between the names in a text that holds several authors; None divides it where that is
         certain, "" never
+    split_documents : divide texts and lists of tokens into pieces of this many words, or "paragraphs"
     weights : accept fractional counts
     keep_text : hand on the text of the documents
     storage_options : passed to fsspec for URLs
@@ -78,7 +81,8 @@ def open_source(
         When a matrix does not have one column per word.
     """
     added, kept = _split_columns(columns)
-    annotations = Annotations(ids, authors, added)
+    division = checked_division(split_documents)
+    annotations = Annotations(ids, authors, added, divided=division is not None)
     options = Options(
         text or TextSettings(),
         read_vocabulary(vocabulary, storage_options),
@@ -92,13 +96,28 @@ def open_source(
         storage_options,
         forced=format is not None,
         author_separator=author_separator,
+        split_documents=division,
     )
     reader = _open(source, format, options)
+    if division is not None:
+        _check_divisible(reader, division)
     if reader.vocabulary is None and reader.n_words is not None:
         reader.taken = {**reader.taken, "words": "their numbers, as there is no vocabulary"}
     if annotations:
         return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options), author_separator))
     return reader
+
+
+def _check_divisible(reader: Reader, division: int | str) -> None:
+    kind = getattr(reader, "kind", None)
+    if kind not in ("text", "tokens"):
+        raise SettingError(
+            f"split_documents={division!r} needs texts or lists of tokens; {reader.name} holds counts"
+        )
+    if kind == "tokens" and division == PARAGRAPHS:
+        raise SettingError(
+            "split_documents='paragraphs' needs texts; lists of tokens divide by a number of words"
+        )
 
 
 def _split_columns(columns: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...] | None]:

@@ -36,6 +36,10 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     return int(shortest), int(longest or shortest)
 
 
+def _division(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    return int(value) if value is not None and value.isdecimal() else value
+
+
 def _with_corpus(
     context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -75,6 +79,11 @@ class _WithFormats(click.Command):
     "--author-separator",
     help="What stands between names in a text with several authors, such as ','; '' takes it for one name. By default, "
     "it is divided where that is certain.",
+)
+@click.option(
+    "--split-documents",
+    callback=_division,
+    help="Divide long texts into pieces of this many words, or into 'paragraphs'.",
 )
 @click.option(
     "--stop-words",

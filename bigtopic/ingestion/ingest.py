@@ -76,6 +76,7 @@ def ingest(
     id_column: str | int | None = None,
     author_column: str | int | None = None,
     author_separator: str | None = None,
+    split_documents: int | str | None = None,
     min_df: float | None = None,
     max_df: float | None = None,
     max_features: int | None = None,
@@ -110,8 +111,10 @@ def ingest(
     authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
-    author_separator : what stands between the names in a text with several authors, such as "," or " and ". None
-        divides it where that is certain ("A; B", "Smith, J., Lee, K.") and warns where it may be meant; "" never does
+    author_separator : what stands between names in a text with several authors, such as "," or " and ". None divides it
+        where that is certain ("A; B", "Smith, J., Lee, K.") and warns where it may be meant; "" never divides
+    split_documents : divide long texts into pieces of so many words (an int), or at blank lines ("paragraphs"). Piece 2
+        of document "x" is "x#2", with the columns and authors of "x", which is in the column `parent`
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float). `min_df=None` is
         1, but see `append`. `max_df=None` is 0.5 for text of 100 documents or more without a `vocabulary`, where it
         keeps the words of documents that have no others, and else no limit
@@ -177,6 +180,8 @@ def ingest(
     tokeniser = settings_for(text, min_doc_length, known)
     workers = _workers(root, client, n_threads, progress)
     if isinstance(source, Corpus):
+        if split_documents is not None:
+            raise SettingError("split_documents= needs texts; a corpus holds counts: ingest the texts again")
         reader: Any = CorpusReader(source, keep_text is not False)
     else:
         reader = open_source(
@@ -191,6 +196,7 @@ def ingest(
             id_column=id_column,
             author_column=author_column,
             author_separator=author_separator,
+            split_documents=split_documents,
             weights=weights,
             keep_text=keeps_text(known) if keep_text is None else keep_text,
             storage_options=storage_options,

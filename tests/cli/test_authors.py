@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from bigtopic.corpus.readers.support import author_file
+from bigtopic.corpus.readers.beside import author_file
 from bigtopic.corpus.store import open_corpus
 
 from .conftest import run

@@ -237,4 +237,160 @@ JSON = [
     ),
 ]
 
-CASES = [*AUTHORS, *ENCODINGS, *JSON]
+CSV = "id,text\nx,cat\n"
+TEXTS = {"a.txt": "cat", "b.txt": "dog"}
+FOLDERS = [
+    Case(
+        "folders: tables and a README",
+        Files({"a.csv": CSV, "b.csv": "id,text\ny,dog\n", "README.md": "About these tables."}),
+        Read(2, WORDS, ids=["x", "y"]),
+    ),
+    Case(
+        "folders: a table, a licence and a README without a suffix",
+        Files({"a.csv": CSV, "LICENSE": "Free.", "README": "About\nthis table."}),
+        Read(1, {"cat": 1}, ids=["x"]),
+    ),
+    Case(
+        "folders: texts and a table of what they are",
+        Files({**TEXTS, "metadata.csv": "id,text\na,1999\n"}),
+        Refused(["1 file of csv (metadata.csv)", "2 files of text", "*.txt", "format='files'"]),
+    ),
+    Case(
+        "folders: texts and a table, a document per file",
+        Files({**TEXTS, "metadata.csv": "bird\n"}),
+        Read(3, {**WORDS, "bird": 1}, ids=["a.txt", "b.txt", "metadata.csv"]),
+        {"format": "files"},
+    ),
+    Case(
+        "folders: tables of two formats",
+        Files({"a.csv": CSV, "b.jsonl": '{"text": "dog"}\n'}),
+        Refused(["1 file of csv", "1 file of json_lines", "format="]),
+    ),
+    Case(
+        "folders: texts of two suffixes and a README",
+        Files({**TEXTS, "c.md": "bird", "README": "pets"}),
+        Read(4, {**WORDS, "bird": 1, "pets": 1}),
+    ),
+    Case(
+        "folders: numbers for suffixes, one of which looks like counts",
+        Files({"group.1": "cat", "group.2": "dog"}),
+        Read(2, WORDS, ids=["group.1", "group.2"]),
+    ),
+    Case(
+        "folders: counts and their words",
+        Files({"a.ldac": "1 0:2\n1 1:1\n", "vocab.txt": "cat\ndog\n", "README.txt": "Counts."}),
+        Read(2, {"cat": 2, "dog": 1}),
+    ),
+]
+
+
+def _counts(name, files):
+    """A case whose counts are the first of some files, with the words in another."""
+
+    def source(folder):
+        return Files(files, whole=True).write(folder) / next(iter(files))
+
+    return Case(f"words beside: {name}", source, Read(2, {"cat": 2, "dog": 1}))
+
+
+LDA_C = "1 0:2\n1 1:1\n"
+UCI = "2\n2\n2\n1 1 2\n2 2 1\n"
+MARKET = "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 2\n2 2 1\n"
+PETS = "cat\ndog\n"
+SIDECARS = [
+    _counts("Blei's", {"ap.dat": LDA_C, "vocab.txt": PETS}),
+    _counts("gensim's Blei", {"a.blei": LDA_C, "a.blei.vocab": PETS}),
+    _counts("gensim's UCI", {"a.uci": UCI, "a.uci.vocab": PETS}),
+    _counts("of the package lda", {"reuters.ldac": LDA_C, "reuters.tokens": PETS}),
+    _counts("UCI's", {"docword.pets.txt": UCI, "vocab.pets.txt": PETS}),
+    _counts("UCI's, under a general name", {"docword.pets.txt": UCI, "vocab.txt": PETS}),
+    _counts("Matrix Market", {"a.mtx": MARKET, "a.mtx.vocab": PETS}),
+    _counts("Matrix Market, under a general name", {"a.mtx": MARKET, "vocab.txt": PETS}),
+    _counts("SVMlight", {"a.svm": "3 1:2\n-1 2:1\n", "a.vocab": PETS}),
+    Case(
+        "words beside: those of another file are not taken",
+        lambda folder: Files({"a.mtx": MARKET, "vocab.txt": PETS + "bird\n"}).write(folder) / "a.mtx",
+        Read(2, {"0": 2, "1": 1}),
+    ),
+    Case("words beside: none", Files({"a.mtx": MARKET}), Read(2, {"0": 2, "1": 1})),
+]
+
+NOVEL = "cat cat dog\n\ndog  bird\n \n\ncat"
+PIECES = {"cat": 3, "dog": 2, "bird": 1}
+DIVISION = [
+    Case(
+        "division: texts in a folder, into words",
+        Files({"a.txt": NOVEL, "b.txt": ""}),
+        Read(
+            4,
+            PIECES,
+            ids=["a.txt#1", "a.txt#2", "a.txt#3", "b.txt#1"],
+            columns={"parent": ["a.txt"] * 3 + ["b.txt"]},
+        ),
+        {"split_documents": 2},
+    ),
+    Case(
+        "division: records, into paragraphs",
+        [
+            {"id": "x", "text": NOVEL, "year": 1999, "authors": ["Ann"]},
+            {"id": "y", "text": None, "year": 2000},
+        ],
+        Read(
+            4,
+            PIECES,
+            ids=["x#1", "x#2", "x#3", "y#1"],
+            columns={"year": [1999, 1999, 1999, 2000], "parent": ["x", "x", "x", "y"]},
+            authors=[["Ann"], ["Ann"], ["Ann"], []],
+        ),
+        {"split_documents": "paragraphs"},
+    ),
+    Case(
+        "division: lines without ids",
+        Files({"a.txt": "cat cat dog\n\nbird\n"}),
+        Read(
+            4,
+            {"cat": 2, "dog": 1, "bird": 1},
+            ids=["0#1", "0#2", "1#1", "2#1"],
+            columns={"parent": ["0", "0", "1", "2"]},
+        ),
+        {"split_documents": 2},
+    ),
+    Case(
+        "division: ids, authors and columns beside",
+        ["cat cat dog", "bird"],
+        Read(
+            3,
+            {"cat": 2, "dog": 1, "bird": 1},
+            ids=["x#1", "x#2", "y#1"],
+            columns={"n": [1, 1, 2], "parent": ["x", "x", "y"]},
+            authors=[["Ann"], ["Ann"], ["Bob"]],
+        ),
+        {"split_documents": 2, "ids": ["x", "y"], "authors": ["Ann", "Bob"], "columns": {"n": [1, 2]}},
+    ),
+    Case(
+        "division: lists of tokens",
+        [["cat", "cat", "dog"], []],
+        Read(3, {"cat": 2, "dog": 1}, ids=["0#1", "0#2", "1#1"]),
+        {"split_documents": 2},
+    ),
+    Case("division: counts", [{"cat": 2}], Refused(["split_documents=2", "counts"]), {"split_documents": 2}),
+    Case("division: a matrix", np.eye(2), Refused(["split_documents=2", "counts"]), {"split_documents": 2}),
+    Case("division: nothing", ["cat"], Refused(["split_documents=0", "paragraphs"]), {"split_documents": 0}),
+    Case(
+        "division: chapters", ["cat"], Refused(["'chapters'", "paragraphs"]), {"split_documents": "chapters"}
+    ),
+    Case(
+        "division: tokens have no paragraphs",
+        [["cat"]],
+        Refused(["paragraphs", "tokens"]),
+        {"split_documents": "paragraphs"},
+    ),
+    Case(
+        "division: a column of that name",
+        [{"text": "cat", "parent": "x"}],
+        Refused(["'parent'", "columns="]),
+        {"split_documents": 2},
+    ),
+]
+
+CASES = [*AUTHORS, *ENCODINGS, *JSON, *FOLDERS, *SIDECARS, *DIVISION]

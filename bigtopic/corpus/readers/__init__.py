@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -21,9 +20,11 @@ from bigtopic.corpus.readers.containers.files import File, expand, is_local_dire
 from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import FORMATS
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
-from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary, vocabulary_names
+from bigtopic.corpus.text.divide import PARAGRAPHS, checked_division
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean
+from bigtopic.counted import counted
 
 __all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "format_of", "open_source"]
 
@@ -43,6 +44,7 @@ def open_source(
     id_column: str | int | None = None,
     author_column: str | int | None = None,
     author_separator: str | None = None,
+    split_documents: int | str | None = None,
     weights: bool = False,
     keep_text: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -64,6 +66,7 @@ def open_source(
     text_column, id_column, author_column : fields of records and tables; numbers if there is no header
     author_separator : what stands between the names in a text that holds several authors; None divides it where that is
         certain, "" never
+    split_documents : divide texts and lists of tokens into pieces of this many words, or "paragraphs"
     weights : accept fractional counts
     keep_text : hand on the text of the documents
     storage_options : passed to fsspec for URLs
@@ -78,7 +81,8 @@ def open_source(
         When a matrix does not have one column per word.
     """
     added, kept = _split_columns(columns)
-    annotations = Annotations(ids, authors, added)
+    division = checked_division(split_documents)
+    annotations = Annotations(ids, authors, added, divided=division is not None)
     options = Options(
         text or TextSettings(),
         read_vocabulary(vocabulary, storage_options),
@@ -92,11 +96,28 @@ def open_source(
         storage_options,
         forced=format is not None,
         author_separator=author_separator,
+        split_documents=division,
     )
     reader = _open(source, format, options)
+    if division is not None:
+        _check_divisible(reader, division)
+    if reader.vocabulary is None and reader.n_words is not None:
+        reader.taken = {**reader.taken, "words": "their numbers, as there is no vocabulary"}
     if annotations:
         return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options), author_separator))
     return reader
+
+
+def _check_divisible(reader: Reader, division: int | str) -> None:
+    kind = getattr(reader, "kind", None)
+    if kind not in ("text", "tokens"):
+        raise SettingError(
+            f"split_documents={division!r} needs texts or lists of tokens; {reader.name} holds counts"
+        )
+    if kind == "tokens" and division == PARAGRAPHS:
+        raise SettingError(
+            "split_documents='paragraphs' needs texts; lists of tokens divide by a number of words"
+        )
 
 
 def _split_columns(columns: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...] | None]:
@@ -216,16 +237,59 @@ def _open_stores(paths: list[str], options: Options) -> Reader:
 
 
 def _open_folders(paths: list[str], options: Options) -> Reader:
-    """Folders of files of one format, or else of texts, a document per file."""
-    files = [_files_of(path) for path in paths]
-    formats = {_recognise(file).__name__ for some in files for file in _first_with_content(some)}
-    if len(formats) == 1 and not formats & {FORMATS["text"]}:
-        return _open_files([file for some in files for file in some], options)
-    return _module("files").open_reader([File(path) for path in paths], options)
+    """Folders of files of one format, or else of texts, a document per file.
+
+    Beside files of another format, texts that are about them are left out: files of words, and those named README.
+    """
+    files = [file for path in paths for file in _files_of(path)]
+    kinds = _by_format(files)
+    texts = kinds.pop("text", [])
+    if not kinds:
+        return _module("files").open_reader([File(path) for path in paths], options)
+    data = next(iter(kinds.values()))
+    words = {file.beside(name).path for file in data for some in vocabulary_names(file) for name in some}
+    about = [file for file in texts if file.path in words or _ABOUT.fullmatch(file.name)]
+    if len(kinds) > 1 or len(about) < len(texts):
+        raise _mixed(paths[0], {**kinds, "text": [file for file in texts if file not in about]})
+    reader = _open_files([file for file in files if file not in about], options)
+    if about:
+        names = [file.name for file in about]
+        reader.taken = {**reader.taken, "left out": ", ".join(names[:3]) + ", ..." * (len(names) > 3)}
+    return reader
 
 
-def _first_with_content(files: list[File]) -> Iterable[File]:
-    return islice((file for file in files if not file.empty), 20)
+_ABOUT = re.compile(
+    r"(?:readme|licen[cs]e|copying|notice|changes|changelog|citation|authors|contributing)(?:\.(?:md|txt|rst))?",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 20  # files of each suffix
+
+
+def _by_format(files: list[File]) -> dict[str, list[File]]:
+    """Files with content by the name of their format. Those of one suffix are of one, if the first of them are."""
+    suffixes: dict[str, list[File]] = {}
+    for file in files:
+        suffix = Path(file.name).suffix.lower()
+        suffixes.setdefault("" if suffix[1:].isdigit() else suffix, []).append(file)
+    kinds: dict[str, list[File]] = {}
+    for some in suffixes.values():
+        some = [file for file in some if not file.empty]
+        first = {_short(_recognise(file)) for file in some[:_LOOKED_AT]}
+        for file in some:
+            format = next(iter(first)) if len(first) == 1 else _short(_recognise(file))
+            kinds.setdefault(format, []).append(file)
+    return kinds
+
+
+def _mixed(folder: str, kinds: Mapping[str, list[File]]) -> InputError:
+    shown = [
+        f"{counted(len(files), 'file')} of {name} ({files[0].name})" for name, files in kinds.items() if files
+    ]
+    suffix = Path(max(kinds.values(), key=len)[0].name).suffix
+    return InputError(
+        f"{folder} holds {', '.join(shown)}; give the files that are meant, such as '{folder}/*{suffix}', or "
+        "format='files' for a document of text per file, whatever it is"
+    )
 
 
 def _files_of(path: str) -> list[File]:

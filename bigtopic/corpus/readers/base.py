@@ -95,7 +95,8 @@ class Options:
 
     `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
     are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
-    is not questioned; `author_separator` stands between the names in a text, see `split_names`.
+    is not questioned; `author_separator` stands between the names in a text, see `split_names`; `split_documents` says
+    how documents are divided, see `checked_division`.
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -110,3 +111,4 @@ class Options:
     storage_options: Mapping[str, Any] | None = None
     forced: bool = False
     author_separator: str | None = None
+    split_documents: int | str | None = None

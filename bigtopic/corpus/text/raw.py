@@ -32,6 +32,7 @@ class RawBlock:
     first_row : row of the first document in its source, where the file says so, or None
     n_zeros : explicit zeros that were dropped
     n_unknown : tokens that were dropped because a given vocabulary lacks their word
+    parents : where documents were divided: which document of the chunk each is a piece of, int64 (n_docs,)
     texts : the documents' text, if it is to be kept and the source has one
     stopped : {stop word: tokens of it that were dropped}
     """
@@ -51,6 +52,7 @@ class RawBlock:
     n_unknown: float = 0.0
     texts: Sequence[str] | None = None
     stopped: Mapping[str, int] = field(default_factory=dict)
+    parents: np.ndarray | None = None
 
     @property
     def n_docs(self) -> int:

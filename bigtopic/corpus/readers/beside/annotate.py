@@ -1,4 +1,4 @@
-"""Ids, authors and columns given beside a source, one value per document, attached to its documents.
+"""Ids, authors and columns given beside a source, one value per document, attached to its documents or their pieces.
 
 Values are taken as chunks pass by, so an iterator will do; chunks know their number of documents because streams
 were asked to count (`Options.whole`).
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File, expand
@@ -20,6 +22,7 @@ from bigtopic.corpus.readers.support.assemble import author_csr
 from bigtopic.corpus.readers.support.columns import column, id_texts
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 
 __all__ = ["AnnotatedReader", "Annotations"]
@@ -33,17 +36,19 @@ class Annotations:
     """The values given: ids, authors and columns, each an iterable with a value per document, or None.
 
     ids : strings, or the path of a file with one per line
+    divided : documents are divided into pieces, which need the number of their document where it has no id
     """
 
     ids: Any = None
     authors: Any = None
     columns: Mapping[str, Any] | None = None
+    divided: bool = False
 
     def __bool__(self) -> bool:
-        return self.ids is not None or self.authors is not None or bool(self.columns)
+        return self.ids is not None or self.authors is not None or bool(self.columns) or self.divided
 
     def named(self, options: Mapping[str, Any] | None) -> dict[Name, Iterable[Any]]:
-        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name).
+        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name); or ("rows",).
 
         Raises
         ------
@@ -54,6 +59,7 @@ class Annotations:
         if isinstance(ids, (str, Path)):
             ids = _Lines(expand([ids], options)[0])
         given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
+        given |= {_ROWS: _Numbers() if self.divided else None}
         given |= {("columns", name): values for name, values in (self.columns or {}).items()}
         given = {name: values for name, values in given.items() if values is not None}
         for name, values in given.items():
@@ -73,6 +79,16 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         for chunk in pieces(self.file):
             yield from lines_of(chunk, self.file, TextSettings())
+
+
+_ROWS: Name = ("rows",)
+
+
+class _Numbers:
+    """0, 1, ..., without an end, again each time."""
+
+    def __iter__(self) -> Iterator[int]:
+        return count()
 
 
 @dataclass(frozen=True)
@@ -121,7 +137,7 @@ class _Values:
 
     def finish(self) -> None:
         for name, values in self._iterators.items():
-            if next(values, self) is not self:
+            if name != _ROWS and next(values, self) is not self:
                 raise InputError(
                     f"{_shown(name)} has more values than there are documents; give one value per document"
                 )
@@ -216,17 +232,38 @@ class AnnotatedReader:
 
     def parse(self, given: _Given) -> RawBlock:
         block = self.reader.parse(given.chunk)
-        columns = dict(block.columns)
+        columns: dict[str, Any] = dict(block.columns)
 
         def place(i: int) -> str:
             return f"document {(given.chunk.first_row or 0) + i} of {given.name}"
 
         for name, values in given.values.items():
+            if block.parents is not None:
+                values = [values[i] for i in block.parents.tolist()]
             if name == ("ids",):
                 block = replace(block, ids=id_texts(values))
             elif name == ("authors",):
                 _refuse_pairs(values, block, given.chunk)
                 block = replace(block, **author_csr(values, place, self._separator)._asdict())
-            else:
+            elif name != _ROWS:
                 columns[name[1]] = column(values, name[1], place)
-        return replace(block, columns=columns)
+            elif block.ids is None:
+                block = replace(block, ids=list(map(str, values)))
+        block = replace(block, columns=columns)
+        return block if block.parents is None else _named_pieces(block, given.name)
+
+
+_PARENT = "parent"
+
+
+def _named_pieces(block: RawBlock, where: str) -> RawBlock:
+    """Pieces called "id#1", "id#2", ... of their documents, whose ids become a column."""
+    assert block.parents is not None and block.ids is not None
+    if _PARENT in block.columns:
+        raise InputError(
+            f"{where} has a column {_PARENT!r}, the name of the one with the ids of divided documents; leave it out by "
+            "naming the columns to keep with columns=, or rename it"
+        )
+    numbers = np.arange(len(block.parents)) - np.searchsorted(block.parents, block.parents) + 1
+    ids = [f"{name}#{number}" if name else "" for name, number in zip(block.ids, numbers, strict=True)]
+    return replace(block, ids=ids, columns={**block.columns, _PARENT: word_array(block.ids)})

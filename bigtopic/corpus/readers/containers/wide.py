@@ -13,6 +13,7 @@ __all__ = ["BEGIN_BYTES", "as_utf8", "wide_encoding"]
 
 BEGIN_BYTES = 1 << 10
 _STEP = 1 << 16
+_FEWEST = 32  # bytes that show anything
 _MARKS = {  # the longer ones first: one begins as another
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -34,7 +35,9 @@ def wide_encoding(begin: bytes) -> str | None:
     if not any(zeros):
         return None
     encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-    if max(zeros) < len(begin) // 2 and _is_text(begin.replace(b"\0", b""), "utf-8"):
+    if max(zeros) < len(begin) // 2 and (
+        len(begin) < _FEWEST or _is_text(begin.replace(b"\0", b""), "utf-8")
+    ):
         return None
     return encoding if _is_text(begin, encoding) else None
 

@@ -1,5 +1,5 @@
 """UCI bag of words: `docword.NAME.txt` with three header lines (documents, words, entries), then lines
-"document word count", ids from 1. The words are in `vocab.NAME.txt` beside it, one per line.
+"document word count", ids from 1. The words are in `vocab.NAME.txt` beside it (see `vocabulary_names`), one per line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.support.claims import whole_number
 from bigtopic.corpus.readers.support.triples import TripleFile, TriplesReader, check_header
-from bigtopic.corpus.readers.support.vocabulary import words_of_file
+from bigtopic.corpus.readers.support.vocabulary import vocabulary_beside
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
@@ -30,11 +30,9 @@ def match(file: File) -> float:
 
 def open_reader(files: Sequence[File], options: Options) -> TriplesReader:
     triples = [_read_header(file) for file in files]
-    vocabulary = options.vocabulary
-    if vocabulary is None and (beside := _vocabulary_beside(files[0])):
-        vocabulary = words_of_file(beside)
+    vocabulary, taken = vocabulary_beside(options.vocabulary, files[0], triples[0].n_words)
     check_header(triples, vocabulary)
-    return TriplesReader("bag_of_words", triples, vocabulary, options.weights)
+    return TriplesReader("bag_of_words", triples, vocabulary, options.weights, taken=taken)
 
 
 def _read_header(file: File) -> TripleFile:
@@ -46,11 +44,3 @@ def _read_header(file: File) -> TripleFile:
         )
     n_docs, n_words, n_entries = map(whole_number, header.groups())
     return TripleFile(file, header.end(), n_docs, n_words, n_entries)
-
-
-def _vocabulary_beside(file: File) -> File | None:
-    """`docword.NAME.txt` -> `vocab.NAME.txt`, if it is there."""
-    if not file.name.startswith("docword."):
-        return None
-    beside = file.beside("vocab." + file.name.removeprefix("docword."))
-    return beside if beside.exists() else None

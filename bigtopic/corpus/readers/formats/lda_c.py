@@ -1,5 +1,5 @@
 """LDA-C: a document per line, "n id:count id:count ...", ids from 0, n the number of pairs. The words are in
-`vocab.txt` beside it, one per line.
+`vocab.txt` or `NAME.vocab` beside it, one per line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.support.pairs import PairsReader, counts_its_pairs, id_range, looks_like_pairs
-from bigtopic.corpus.readers.support.vocabulary import words_of_file
+from bigtopic.corpus.readers.support.vocabulary import vocabulary_beside
 
 __all__ = ["match", "open_reader"]
 
@@ -20,9 +20,7 @@ def match(file: File) -> float:
 
 def open_reader(files: Sequence[File], options: Options) -> PairsReader:
     """Without a vocabulary the files are read once more, for the largest id."""
-    vocabulary = options.vocabulary
-    if vocabulary is None and (beside := files[0].beside("vocab.txt")).exists():
-        vocabulary = words_of_file(beside)
+    vocabulary, taken = vocabulary_beside(options.vocabulary, files[0])
     n_words = len(vocabulary) if vocabulary is not None else id_range(files)[1] + 1
     return PairsReader(
         "lda_c",
@@ -34,4 +32,5 @@ def open_reader(files: Sequence[File], options: Options) -> PairsReader:
         base=0,
         check_head=True,
         head=None,
+        taken=taken,
     )

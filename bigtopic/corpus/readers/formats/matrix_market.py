@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO, Any
 
 from bigtopic.corpus.readers.base import Options
@@ -16,6 +17,7 @@ from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import pieces
 from bigtopic.corpus.readers.support.claims import whole_number
 from bigtopic.corpus.readers.support.triples import TripleFile, TriplesReader, check_header
+from bigtopic.corpus.readers.support.vocabulary import vocabulary_beside
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
@@ -37,14 +39,17 @@ def match(file: File) -> float:
 
 def open_reader(files: Sequence[File], options: Options) -> Any:
     headers = [_read_header(file) for file in files]
-    check_header(headers, options.vocabulary)
+    vocabulary, taken = vocabulary_beside(options.vocabulary, files[0], headers[0].n_words)
+    check_header(headers, vocabulary)
     if all(not header.dense and _ascending(header) for header in headers):
-        return TriplesReader("matrix_market", headers, options.vocabulary, options.weights)
+        return TriplesReader("matrix_market", headers, vocabulary, options.weights, taken=taken)
     if len(files) > 1:
         raise InputError(
             f"{files[0].path} and others are written column by column or dense; give one such file at a time"
         )
-    return _in_memory(headers[0], options)
+    reader = _in_memory(headers[0], replace(options, vocabulary=vocabulary))
+    reader.taken = taken
+    return reader
 
 
 def _read_header(file: File) -> TripleFile:

@@ -24,6 +24,7 @@ from bigtopic.corpus.readers.support.columns import cells, column
 from bigtopic.corpus.readers.support.counters import WANTED, count_pairs, shown
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.collocations import CollocationCounts
+from bigtopic.corpus.text.divide import divider
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
@@ -57,6 +58,24 @@ class Documents:
         if self.untyped:
             return {name: cells(values) for name, values in self.columns.items()}
         return {name: column(values, name, self.place) for name, values in self.columns.items()}
+
+    def divided(self, how: int | str) -> tuple[Documents, np.ndarray]:
+        """Their pieces, each with the id, authors and columns of its document; and which document that is."""
+        pieces = list(map(divider(how), self.bodies))
+        parents = np.repeat(np.arange(len(pieces)), list(map(len, pieces)))
+
+        def of_pieces(values: Any) -> Any:
+            return None if values is None else [values[i] for i in parents.tolist()]
+
+        divided = Documents(
+            [piece for some in pieces for piece in some],
+            lambda i: self.place(int(parents[i])),
+            of_pieces(self.ids),
+            of_pieces(self.authors),
+            {name: of_pieces(values) for name, values in self.columns.items()},
+            self.untyped,
+        )
+        return divided, parents
 
     @property
     def parts(self) -> list[Sequence[Any]]:
@@ -188,6 +207,9 @@ class DocumentReader:
 
     def _parsed(self, documents: Documents, chunk: Chunk) -> RawBlock:
         self._check_kind(documents)
+        parents = None
+        if self.options.split_documents is not None:
+            documents, parents = documents.divided(self.options.split_documents)
         block = self._counted(documents)
         if self.vocabulary is not None and block.vocabulary is not None:
             block = restrict(block, self._index)
@@ -200,7 +222,8 @@ class DocumentReader:
             **authors,
             ids=documents.ids,
             columns=documents.typed_columns(),
-            first_row=chunk.first_row,
+            first_row=chunk.first_row if parents is None else None,
+            parents=parents,
             texts=_texts(documents.bodies) if self.options.keep_text and self.kind == "text" else None,
         )
 

@@ -13,7 +13,14 @@ import numpy as np
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError, SettingError
 
-__all__ = ["check_characters", "read_vocabulary", "unique_words", "words_of_file"]
+__all__ = [
+    "check_characters",
+    "read_vocabulary",
+    "unique_words",
+    "vocabulary_beside",
+    "vocabulary_names",
+    "words_of_file",
+]
 
 _LIMIT = 1 << 28  # bytes: some 30 million words
 
@@ -101,6 +108,35 @@ def words_of_file(file: File) -> list[str]:
         ) from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     return _some([line.split("\t")[0].strip() for line in lines], file.path)
+
+
+def vocabulary_names(file: File) -> tuple[list[str], list[str]]:
+    """Names of a file of words beside a file of counts: those that only this one can have, and those of any."""
+    stem = file.name.rpartition(".")[0] or file.name
+    own = [f"{name}.{ending}" for name in (file.name, stem) for ending in ("vocab", "vocab.txt", "tokens")]
+    if file.name.startswith("docword."):
+        own.insert(0, f"vocab.{file.name.removeprefix('docword.')}")
+    return own, ["vocab.txt", "vocabulary.txt"]
+
+
+def vocabulary_beside(
+    given: list[str] | None, file: File, n_words: int | None = None
+) -> tuple[list[str] | None, Mapping[str, str]]:
+    """The words that are given, or else those in a file beside a file of counts; and what was taken, see `Reader`.
+
+    Parameters
+    ----------
+    n_words : words that the counts have, if known; a file that may belong to others must hold as many
+    """
+    if given is not None:
+        return given, {}
+    own, common = vocabulary_names(file)
+    for name in own + common:
+        if (beside := file.beside(name)).exists():
+            words = words_of_file(beside)
+            if name in own or n_words in (None, len(words)):
+                return words, {"vocabulary": name}
+    return None, {}
 
 
 def _some(words: list[str], name: str) -> list[str]:

@@ -62,7 +62,8 @@ class TopicInference(FittedTopics):
         Parameters
         ----------
         X : whatever `fit` takes; texts are tokenised like the model's training texts
-        vocabulary : of the documents, see `fit`; their words are matched with the model's
+        vocabulary : of the documents, see `fit`; their words are matched with the model's. (id, count) pairs
+            without one have that of the pairs that the model learned from
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
         random_state : seed of the draws, where inference draws, as the kernels "ope" and "gibbs" do; the default gives
@@ -301,6 +302,7 @@ class TopicInference(FittedTopics):
             vocabulary=vocabulary,
             limited=limited,
             known=model.vocabulary,
+            remembered=self._pair_words,
             n_threads=self.n_threads,
         )
         check_width(corpus.vocabulary, model.vocabulary, type(self).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import PurePath
@@ -27,7 +27,7 @@ from bigtopic.estimators.contract.matrices import as_matrix
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
-__all__ = ["as_corpus", "require_positive"]
+__all__ = ["as_corpus", "kept_vocabulary", "require_positive", "words_to_remember"]
 
 
 def as_corpus(
@@ -39,6 +39,7 @@ def as_corpus(
     vocabulary: Any = None,
     limited: bool = False,
     known: Vocabulary | None = None,
+    remembered: Sequence[str] | None = None,
     n_threads: int | None = None,
 ) -> Corpus:
     """Convert a user's input to a corpus.
@@ -53,6 +54,7 @@ def as_corpus(
     vocabulary : the words of the columns of a matrix, or as for `ingest`
     limited : whether words in very many documents are left out of texts, as `ingest` and `append` do
     known : the words or columns of the model; (id, count) pairs need not use the last ones
+    remembered : words by id, of (id, count) pairs and of matrices of that many columns that come without a vocabulary
     n_threads : threads that read; default all processors
 
     Raises
@@ -66,7 +68,7 @@ def as_corpus(
     SettingError
         When a vocabulary is given for a corpus.
     VocabularyMismatch
-        When pairs come without a vocabulary, and the model has words.
+        When pairs come without a vocabulary, none is remembered, and the model has words.
     """
     if isinstance(data, Corpus | str | PathLike):
         if vocabulary is not None:
@@ -77,11 +79,13 @@ def as_corpus(
     data = as_matrix(data)
     if _is_matrix(data):
         words = None if vocabulary is None else _words(vocabulary)
+        if words is None and remembered is not None and data.shape[1] == len(remembered):
+            words = remembered
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
     from bigtopic.ingestion.in_memory import ENTRY_BYTES, read_corpus
     from bigtopic.ingestion.text import left_out
 
-    reader, memory = _reader(data, text, vocabulary), total_bytes()
+    reader, memory = _reader(data, text, vocabulary, remembered), total_bytes()
     corpus = read_corpus(
         reader,
         choose_language=text is None,
@@ -95,6 +99,24 @@ def as_corpus(
     if known is None or corpus.vocabulary.named or getattr(reader, "kind", None) != "pairs":
         return corpus
     return _with_columns_of(corpus, known)
+
+
+def kept_vocabulary(vocabulary: Any) -> Any:
+    """A vocabulary that can be read twice."""
+    return list(vocabulary) if isinstance(vocabulary, Iterator) else vocabulary
+
+
+def words_to_remember(data: Any, corpus: Corpus, vocabulary: Any) -> list[str] | None:
+    """The words by id of documents that came as pairs with this vocabulary; None of others.
+
+    Parameters
+    ----------
+    data, corpus : what was given, and what `as_corpus` made of it
+    """
+    if vocabulary is None or corpus.text_settings is not None or len(getattr(data, "shape", ())) == 2:
+        return None
+    words: list[str] = _words(vocabulary)
+    return words
 
 
 def require_positive(name: str, number: Any) -> None:
@@ -142,7 +164,9 @@ def _words(vocabulary: Any) -> Any:
     return read_vocabulary(vocabulary)
 
 
-def _reader(data: Any, text: Mapping[str, Any] | None, vocabulary: Any) -> Any:
+def _reader(
+    data: Any, text: Mapping[str, Any] | None, vocabulary: Any, remembered: Sequence[str] | None
+) -> Any:
     """The documents, opened; texts and tokens with the tokeniser of these settings."""
     from bigtopic.corpus.readers import format_of, open_source
 
@@ -155,6 +179,8 @@ def _reader(data: Any, text: Mapping[str, Any] | None, vocabulary: Any) -> Any:
     if texts and not data:
         raise InputError("documents: the list is empty; give one text, or more")
     reader: Any = open_source(data, format="iterable" if texts else None, vocabulary=vocabulary, weights=True)
+    if vocabulary is None and remembered is not None and getattr(reader, "kind", None) == "pairs":
+        return replace(reader, options=replace(reader.options, vocabulary=list(remembered)))
     if text is not None and getattr(reader, "kind", None) in ("text", "tokens"):
         return reader.with_text(_like_the_model(text))
     return reader

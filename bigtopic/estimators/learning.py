@@ -14,7 +14,7 @@ from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.estimators import starts
 from bigtopic.estimators.begin import given, growth, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
-from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_positive, words_to_remember
 from bigtopic.estimators.saved import checkpoints, run_record
 from bigtopic.estimators.saved import settings as saved_settings
 from bigtopic.learning.events import Callback
@@ -245,14 +245,20 @@ class TopicLearning(DocumentQuestions):
         return self
 
     def _first_documents(self, X: Any, vocabulary: Any, shuffle: bool, seed: int = 0) -> Corpus:
-        return as_corpus(
+        vocabulary = kept_vocabulary(vocabulary)
+        corpus = as_corpus(
             X, shuffle=shuffle, seed=seed, vocabulary=vocabulary, limited=True, n_threads=self.n_threads
         )
+        self._pair_words = words_to_remember(X, corpus, vocabulary)
+        return corpus
 
     def _next_documents(self, X: Any, vocabulary: Any) -> Corpus:
         if self._model is None:
             return self._first_documents(X, vocabulary, shuffle=False)
-        return self._documents(X, vocabulary, limited=True)
+        vocabulary = kept_vocabulary(vocabulary)
+        corpus = self._documents(X, vocabulary, limited=True)
+        self._pair_words = words_to_remember(X, corpus, vocabulary) or self._pair_words
+        return corpus
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """`fit(X).transform(X)`."""

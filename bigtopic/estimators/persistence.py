@@ -68,6 +68,7 @@ def load_model(
     estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
     estimator.n_iter_ = extra.get("n_iter", 0)
     estimator.run_ = extra.get("run")
+    estimator._pair_words = extra.get("pair_words")
     estimator._labels = _labels(extra.get("labels"), model.n_components, url)
     return estimator
 

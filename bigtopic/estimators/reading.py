@@ -41,6 +41,7 @@ class FittedTopics(Estimator):
 
     _model: TopicModel | None = None
     _labels: Sequence[str | None] | None = None
+    _pair_words: list[str] | None = None  # by id, of the (id, count) pairs that it learned from
 
     @renamed(n="n_top")
     @answering

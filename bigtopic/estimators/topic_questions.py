@@ -137,6 +137,7 @@ class TopicQuestions(TopicInference):
         kept = {name: value for name, value in self.get_params().items() if name not in self._priors}
         merged = type(self)(**{**kept, **priors, "n_components": len(all_groups)})
         merged._model = learned
+        merged._pair_words = self._pair_words
         merged.n_docs_seen_, merged.n_iter_ = self.n_docs_seen_, self.n_iter_
         if self._labels is not None:
             merged._labels = [self._labels[own[0]] if len(own) == 1 else None for own in all_groups]

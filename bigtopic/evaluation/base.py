@@ -46,11 +46,13 @@ class Result:
     value : one number
     per_topic : float64 (n_components,), a number for each topic, or None
     baselines : {name: number} to compare `value` with
+    topic_labels : what people call each topic, see `labels_of`, where there is a number for each; set by `results_of`
     reported : names of the attributes in `to_dict`
     """
 
     value: float
     per_topic: np.ndarray | None = None
+    topic_labels: Sequence[str] = ()
     reported: ClassVar[tuple[str, ...]] = ("value", "per_topic")
 
     @property
@@ -70,8 +72,12 @@ class Result:
         values = cards.figures({"value": self.text(), **baselines, **self.details()})
         if self.per_topic is None:
             return cards.card(type(self).__name__, values)
-        topics = ((k, f"{value:.4f}") for k, value in enumerate(self.per_topic.tolist()))
+        topics = ((self.topic_name(k), f"{value:.4f}") for k, value in enumerate(self.per_topic.tolist()))
         return cards.card(type(self).__name__, values, cards.scrolling(["topic", "value"], topics))
+
+    def topic_name(self, topic: int) -> str:
+        """The number of a topic, and its label if it has one."""
+        return f"{topic} {self.topic_labels[topic]}".rstrip() if self.topic_labels else str(topic)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values; None stands for nan."""

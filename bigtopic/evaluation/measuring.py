@@ -186,6 +186,7 @@ def _finished(measure: Measure, state: Any, total: Any, subject: Subject) -> Res
         raise SettingError(f"{where} the value {result.value}; values are finite, or nan")
     if result.per_topic is not None:
         _check_per_topic(where, result.per_topic, subject.n_components)
+        object.__setattr__(result, "topic_labels", subject.topic_labels)  # results are frozen
     return result
 
 

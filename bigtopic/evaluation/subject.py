@@ -11,7 +11,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
-from bigtopic.evaluation.source import TopicSource, topics_of
+from bigtopic.evaluation.source import TopicSource, labels_of, topics_of
 from bigtopic.types import Block, Docs
 
 __all__ = ["Documents", "Inference", "Subject"]
@@ -60,6 +60,11 @@ class Subject:
     def n_components(self) -> int:
         """Number of topics; some measures also accept lists of words."""
         return len(self.model) if isinstance(self.model, list | tuple) else self.source.n_components
+
+    @property
+    def topic_labels(self) -> list[str]:
+        """What people call each topic, see `labels_of`; lists of words have no labels."""
+        return [] if isinstance(self.model, list | tuple) else labels_of(self.source)
 
     @property
     def n_words(self) -> int:

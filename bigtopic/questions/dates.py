@@ -158,8 +158,9 @@ class Dates:
         if self._format is not None:
             what = f"which is not a date of date_format={self._format!r}"
             return self._refused(value, what, "correct the format")
-        number = not isinstance(value, str) or value.isdecimal()
-        fitting = ["%s"] if number else [one for one in _FORMATS if _fits(_text(value), one)]
+        fitting = [one for one in _FORMATS if _fits(_text(value), one)]
+        if isinstance(value, int | float) and abs(value) < min(_UNITS):
+            fitting = ["%s"]
         formats = " or ".join(f"date_format={one!r}" for one in fitting) or "date_format"
         bins = "" if self._setting == "bins" else ", bins for numbers, or no freq for the values themselves"
         remedy = f"give {formats}{bins}; where leaves out documents without a date"

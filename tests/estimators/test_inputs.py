@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from bigtopic.errors import (
     VocabularyMismatch,
 )
 from bigtopic.estimators import inputs
+from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
 from bigtopic.ingestion.in_memory import ENTRY_BYTES
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.questions.table import Table
@@ -243,7 +246,75 @@ def test_pairs_without_a_vocabulary_are_columns():
     wide[0, :2] = 2, 1
     np.testing.assert_array_equal(fitted.transform(narrow), fitted.transform(wide))
     with pytest.raises(VocabularyMismatch, match="vocabulary="):
-        model().fit(PAIRS, vocabulary=list(IDS)).transform(PAIRS)
+        model().fit(TEXTS).transform(PAIRS)
+
+
+TURNED = [*sorted(IDS, reverse=True), "nowhere"]  # another order than that of the model's words
+TURNED_PAIRS = [
+    [(TURNED.index(word), n) for word, n in Counter(tokens).items() if word in IDS] for tokens in TOKENS
+]
+
+
+def remembering(first, how):
+    if how == "partial_fit":
+        return model().partial_fit(TURNED_PAIRS, vocabulary=first)
+    fitted = model().fit(TURNED_PAIRS, vocabulary=first)
+    if how == "loaded":
+        fitted.save("memory://remembers.zarr", overwrite=True)
+        return load_model("memory://remembers.zarr")
+    return pickle.loads(pickle.dumps(fitted)) if how == "pickled" else fitted
+
+
+@pytest.mark.parametrize("how", ["fit", "partial_fit", "loaded", "pickled"])
+def test_the_vocabulary_of_pairs_is_remembered(how):
+    fitted = remembering(iter(TURNED), how)
+    assert list(fitted.vocabulary_) != TURNED[:-1]
+    expected = fitted.transform(TURNED_PAIRS, vocabulary=TURNED)
+    for found in (
+        fitted.transform(TURNED_PAIRS),
+        fitted.transform([[(i, 1) for i, n in pairs for _ in range(n)] for pairs in TURNED_PAIRS]),
+        fitted.transform(matrix_of(TURNED_PAIRS, len(TURNED))),
+    ):
+        np.testing.assert_array_equal(found, expected)
+    assert fitted.score(TURNED_PAIRS) == fitted.score(TURNED_PAIRS, vocabulary=TURNED)
+    with pytest.raises(InputError, match=rf"{len(TURNED)}"):
+        fitted.transform([[(len(TURNED), 1)]])
+
+
+def matrix_of(pairs, n_words):
+    found = np.zeros((len(pairs), n_words))
+    for row, document in zip(found, pairs, strict=True):
+        for i, n in document:
+            row[i] += n
+    return found
+
+
+def test_more_pairs_of_a_stream_have_the_vocabulary_of_the_first():
+    one, other = (model().partial_fit(TURNED_PAIRS, vocabulary=TURNED) for _ in range(2))
+    assert same(one.partial_fit(TURNED_PAIRS), other.partial_fit(TURNED_PAIRS, vocabulary=TURNED))
+    longer = [*TURNED, "later"]
+    one.partial_fit([[(len(TURNED), 2), (0, 1)]], vocabulary=longer)
+    assert one.vocabulary_.index_of(["later"])[0] >= 0
+    one.transform([[(len(TURNED), 2)]])
+
+
+def test_a_model_that_is_fitted_again_forgets_it():
+    fitted = model().fit(TURNED_PAIRS, vocabulary=TURNED).fit(TEXTS)
+    with pytest.raises(VocabularyMismatch, match="vocabulary="):
+        fitted.transform(TURNED_PAIRS)
+
+
+def test_a_vocabulary_in_the_order_of_the_model_is_remembered_too():
+    pairs, words = [[(0, 3), (1, 1)], [(0, 1)]] * 5, ["cat", "mat"]
+    fitted = model().fit(pairs, vocabulary=words)
+    assert list(fitted.vocabulary_) == words
+    np.testing.assert_array_equal(fitted.transform(pairs), fitted.transform(pairs, vocabulary=words))
+
+
+def test_dual_models_remember_it_too():
+    dual = DualTopicModel(2, 2, max_iter=1, client=False).fit(TURNED_PAIRS, vocabulary=TURNED)
+    expected = dual.transform(TURNED_PAIRS, vocabulary=TURNED)
+    np.testing.assert_array_equal(dual.transform(TURNED_PAIRS), expected)
 
 
 def test_texts_that_look_like_files_are_texts(tmp_path, monkeypatch):

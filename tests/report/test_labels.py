@@ -12,6 +12,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.evaluation import coherence, measure, prevalence
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.report import html_page, summarise, text_table
 
@@ -53,7 +54,12 @@ FACES = {
     "plot topics": lambda model, corpus: drawn(model.plot("topics")),
     "plot prevalence": lambda model, corpus: drawn(model.plot("prevalence", corpus)),
 }
+FACES |= {
+    "prevalence": lambda model, corpus: "\n".join(prevalence(model, corpus, n_threads=1).details()),
+    "measures": lambda model, corpus: repr(measure(model, corpus, "prevalence", n_threads=1)),
+}
 PAGES = {
+    "card of a result": lambda model, corpus: coherence(model, corpus, n_top=2, n_threads=1)._repr_html_(),
     "page": lambda model, corpus: html_page(summarise(model)),
     "page of a corpus": lambda model, corpus: html_page(summarise(model, corpus, n_threads=1)),
     "card of the model": lambda model, corpus: model._repr_html_(),
@@ -80,6 +86,7 @@ def test_the_shell_shows_it(options, stores):
     corpus, path = stores
     options = [*options, corpus] if options else []
     assert LABEL in shell("topics", path, *options)
+    assert LABEL in shell("evaluate", path, corpus, "--measure", "prevalence")
     found = json.loads(shell("topics", path, *options, "--json"))
     assert {one["topic"]: one["label"] for one in found} == {0: None, 1: LABEL}
 

@@ -149,7 +149,7 @@ def actions() -> dict[str, Action]:
         ),
         "with_authors": Action(two_parts, lambda path: attach(path, {"Cleo": ["2", "3"]}), documents),
         "with_authors again": Action(attached, lambda path: attach(path, {"Cleo": ["2", "3"]}), documents),
-        "save": Action(nothing, lambda path: fitted[1].save(path), topics),
+        "save": Action(nothing, lambda path: fitted[1].save(path, overwrite=True), topics),
         "save again": Action(
             lambda path: fitted[0].save(path), lambda path: fitted[1].save(path, overwrite=True), topics
         ),

@@ -35,7 +35,8 @@ def extra_of(estimator: Any) -> dict[str, Any]:
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
     labels = {} if estimator._labels is None else {"labels": list(estimator._labels)}
     run = {} if estimator.run_ is None else {"run": estimator.run_}
-    return {"estimator": type(estimator).__name__, "params": params, **fitted, **labels, **run}
+    pair_words = {} if estimator._pair_words is None else {"pair_words": estimator._pair_words}
+    return {"estimator": type(estimator).__name__, "params": params, **fitted, **labels, **pair_words, **run}
 
 
 def is_plain(value: Any) -> bool:

@@ -64,7 +64,7 @@ class Prevalence(Result):
     def details(self) -> dict[str, str]:
         """A line for each topic, largest share first: its share, and the rows of `rows` with their weights."""
         return {
-            f"topic {k}": f"{self.share[k]:.1%} of the tokens{self._documents(k)}"
+            f"topic {self.topic_name(k)}": f"{self.share[k]:.1%} of the tokens{self._documents(k)}"
             for k in np.argsort(-self.share, kind="stable")
         }
 

@@ -131,6 +131,7 @@ _RULES: Rule = record(
                 "n_docs_seen": number(),
                 "n_iter": _STEP,
                 "labels": listing(optional(text())),
+                "pair_words": listing(text()),
                 "counts": _COUNTS,
             },
         ),

@@ -74,6 +74,12 @@ class _WithFormats(click.Command):
 )
 @click.option("--text-column", help="Column with the text, in records and tables.")
 @click.option("--id-column", help="Column with the document's name, in records and tables.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    help="Further column to keep; may be repeated. All are kept by default.",
+)
 @click.option("--author-column", help="Column with the authors or tags, in records and tables.")
 @click.option(
     "--author-separator",
@@ -182,7 +188,7 @@ def command(
     from bigtopic.ingestion.ingest import ingest
     from bigtopic.parallel.progress import shown
 
-    given = {name: value for name, value in settings.items() if value is not None}
+    given = {name: value for name, value in settings.items() if value not in (None, ())}
     if "vocabulary" in given and is_model(given["vocabulary"]):
         from bigtopic.estimators.persistence import load_model
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.foreign._fitted import weights_of
 
 __all__ = ["Tokens", "tokens_of"]
@@ -56,6 +56,6 @@ def tokens_of(model: Any) -> Tokens:
     if not counts.any():
         raise SettingError(
             "model: has less than one token of every word in every topic, so nothing is left when its counts are "
-            "rounded; train it on more documents, or choose method='cgs', which counts whole tokens"
+            f"rounded; train it on more documents, or choose {argument('method', 'cgs')}, which counts whole tokens"
         )
     return Tokens(counts, weights.doc_topic_prior, smallest, list(weights.words or ()))

@@ -181,7 +181,9 @@ def ingest(
     workers = _workers(root, client, n_threads, progress)
     if isinstance(source, Corpus):
         if split_documents is not None:
-            raise SettingError("split_documents= needs texts; a corpus holds counts: ingest the texts again")
+            raise SettingError(
+                f"{argument('split_documents', ...)} needs texts; a corpus holds counts: ingest the texts again"
+            )
         reader: Any = CorpusReader(source, keep_text is not False)
     else:
         reader = open_source(
@@ -313,7 +315,7 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
 
 def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
     if n_threads is not None and n_threads < 1:
-        raise SettingError(f"n_threads={n_threads}: must be positive")
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
     shared = not root.url.startswith("memory://")  # other processes cannot write to this one's memory
     return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
 

@@ -20,7 +20,7 @@ from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.schema import STRING_CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.ingestion.parse import PlacedBlock
 from bigtopic.storage.place import Place
 
@@ -39,7 +39,9 @@ def check_choice(on_duplicate: str) -> None:
     SettingError
     """
     if on_duplicate not in ON_DUPLICATE:
-        raise SettingError(f"on_duplicate={on_duplicate!r}: give {', '.join(map(repr, ON_DUPLICATE))}")
+        raise SettingError(
+            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
+        )
 
 
 def digests(ids: Iterable[str]) -> np.ndarray:
@@ -78,9 +80,9 @@ class KnownIds:
             return block, _NONE
         if self.on_duplicate == "error":
             raise InputError(
-                f"{self.corpus} has a document {block.ids[int(np.argmax(there))]!r} already; pass on_duplicate='skip' "
-                "to leave such documents out, on_duplicate='replace' to store them instead of those that are there, or "
-                "other ids with ids="
+                f"{self.corpus} has a document {block.ids[int(np.argmax(there))]!r} already; to leave such documents "
+                f"out, pass {argument('on_duplicate', 'skip')}; to store them instead of those that are there, "
+                f"{argument('on_duplicate', 'replace')}; else give other ids{either(' with ids=', '')}"
             )
         return (_chosen(block, ~there) if self.on_duplicate == "skip" else block), own[there]
 

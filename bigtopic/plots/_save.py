@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bigtopic.errors import SettingError, warn
+from bigtopic.errors import SettingError, argument, warn
 from bigtopic.storage.output_file import check_outside_stores, check_replaceable, write_output
 from bigtopic.storage.place import Place
 
@@ -64,7 +64,9 @@ def _place(path: Any, storage_options: Mapping[str, Any] | None) -> Place:
     place = Place.of(path, storage_options)
     if _ending(place) not in _METADATA:
         name = PurePosixPath(place.url.partition("::")[0]).name
-        raise SettingError(f"out: must end in one of {', '.join(sorted(_METADATA))}, found {name!r}")
+        raise SettingError(
+            f"{argument('out')}: must end in one of {', '.join(sorted(_METADATA))}, found {name!r}"
+        )
     return place
 
 

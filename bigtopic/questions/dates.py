@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["DAY", "FREQUENCIES", "Dates", "Moment", "instant_texts"]
 
@@ -95,7 +95,9 @@ class Dates:
 
     def __init__(self, column: str, setting: str, date_format: str | None) -> None:
         if date_format is not None and (not isinstance(date_format, str) or "%" not in date_format):
-            raise SettingError(f"date_format={date_format!r}: give a format of dates, such as '%d.%m.%Y'")
+            raise SettingError(
+                f"{argument('date_format', date_format)}: give a format of dates, such as '%d.%m.%Y'"
+            )
         self._column, self._setting, self._format = column, setting, date_format
         self._first: tuple[Any, Moment] | None = None
 
@@ -156,18 +158,21 @@ class Dates:
 
     def _not_a_date(self, value: Any) -> SettingError:
         if self._format is not None:
-            what = f"which is not a date of date_format={self._format!r}"
+            what = f"which is not a date of {argument('date_format', self._format)}"
             return self._refused(value, what, "correct the format")
         fitting = [one for one in _FORMATS if _fits(_text(value), one)]
         if isinstance(value, int | float) and abs(value) < min(_UNITS):
             fitting = ["%s"]
-        formats = " or ".join(f"date_format={one!r}" for one in fitting) or "date_format"
-        bins = "" if self._setting == "bins" else ", bins for numbers, or no freq for the values themselves"
-        remedy = f"give {formats}{bins}; where leaves out documents without a date"
+        formats = " or ".join(argument("date_format", one) for one in fitting) or argument("date_format")
+        others = f", {argument('bins')} for numbers, or no {argument('freq')} for the values"
+        bins = "" if self._setting == "bins" else others
+        remedy = f"give {formats}{bins}; {argument('where')} leaves out documents without a date"
         return self._refused(value, "which is not a date such as 2005-03-01", remedy)
 
     def _refused(self, value: Any, what: str, remedy: str) -> SettingError:
-        return SettingError(f"{self._setting}: column {self._column!r} holds {value!r:.60}, {what}; {remedy}")
+        return SettingError(
+            f"{argument(self._setting)}: column {self._column!r} holds {value!r:.60}, {what}; {remedy}"
+        )
 
 
 def _text(value: Any) -> str:

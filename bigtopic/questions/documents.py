@@ -11,7 +11,7 @@ import numpy as np
 from bigtopic.cards import card, lines
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.printable import printable
 from bigtopic.questions.table import Table, frame
 from bigtopic.questions.theta import Theta, other_documents
@@ -62,7 +62,7 @@ def further_columns(names: Sequence[str], has_text: bool) -> list[str]:
         When they are not a list, or one has the name of a column of the answer.
     """
     if isinstance(names, str):
-        raise SettingError(f"columns={names!r}: give a list of names")
+        raise SettingError(f"{argument('columns', names)}: give a list of names")
     taken = ("document", "row", "share", *(["text"] if has_text else []))
     for name in names:
         if name in taken:

@@ -88,9 +88,11 @@ def _by_column(
     if freq is not None and freq not in FREQUENCIES:
         raise SettingError(f"{argument('freq', freq)}: choose one of {', '.join(FREQUENCIES)}")
     if freq is not None and bins is not None:
-        raise SettingError("freq and bins are mutually exclusive; choose one")
+        raise SettingError(f"{argument('freq')} and {argument('bins')} are mutually exclusive; choose one")
     if date_format is not None and freq is None and bins is None:
-        raise SettingError("date_format has no effect without freq or bins; give one of them")
+        raise SettingError(
+            f"{argument('date_format')} has no effect without {argument('freq')} or {argument('bins')}; give one"
+        )
     if column not in theta.documents.columns:
         _check_authors(column, theta.documents.columns)
         return _by_author(theta, corpus)
@@ -155,7 +157,9 @@ def _in_bins(theta: Theta, column: str, bins: Any, date_format: Any) -> Callable
         names: list[Any] = edges.tolist()
         return lambda value: _bin(value, edges, names)
     if kind == "b":
-        raise SettingError(f"bins: column {column!r} does not hold numbers or dates; leave bins out")
+        raise SettingError(
+            f"{argument('bins')}: column {column!r} does not hold numbers or dates; leave {argument('bins')} out"
+        )
     dates = Dates(column, "bins", date_format)
     edges = _edges(
         theta, bins, lambda: _instants(dates, _values(theta, column)), Dates("", "bins", date_format).edge
@@ -187,7 +191,9 @@ def _edges(
             )
         known = numbers()
         if bins < 1 or not len(known):
-            raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers or dates")
+            raise SettingError(
+                f"{argument('bins', bins)}: give 1 or more, and a column that has numbers or dates"
+            )
         return np.linspace(known.min(), known.max(), int(bins) + 1)
     try:
         edges = np.array([number_of(edge) for edge in bins], np.float64)
@@ -195,7 +201,7 @@ def _edges(
         edges = np.zeros(0)
     if len(edges) < 2 or not (np.diff(edges) > 0).all():
         raise SettingError(
-            f"bins={bins!r:.60}: give a number of bins, or two or more edges in ascending order"
+            f"{argument('bins', bins)}: give a number of bins, or two or more edges in ascending order"
         )
     return edges
 

@@ -90,7 +90,7 @@ def checked(documents: Corpus, where: Mapping[str, Any] | None) -> Corpus:
     """
     if where is not None and not isinstance(where, Mapping):
         raise SettingError(
-            f"where={where!r:.60}: give a mapping, {{column: condition}}, as Corpus.select takes"
+            f"{argument('where', where)}: give a mapping, {{column: condition}}, as Corpus.select takes"
         )
     return documents.select(**where) if where else documents
 

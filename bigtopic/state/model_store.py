@@ -105,7 +105,8 @@ def _check_free(place: Place, overwrite: bool) -> None:
     """Refuse a place that has a model; for whoever holds it."""
     if not overwrite and _listed(place) is not None:
         raise errors.CorpusExists(
-            f"{place.url} is already a model; choose another path, or pass overwrite=True to replace it"
+            f"{place.url} is already a model; choose another path, or pass {errors.argument('overwrite', True)} to "
+            "replace it"
         )
 
 

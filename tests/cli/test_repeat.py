@@ -92,6 +92,7 @@ def test_a_model_records_its_run(model, corpus):
         "url": str(corpus),
         "fingerprint": open_corpus(corpus).fingerprint,
         "documents": 200,
+        "rows": 200,
         "tokens": 4000.0,
     }
     assert found["settings"]["validation"] == 0.1 and found["settings"]["method"] == "online-cvb0"

@@ -114,7 +114,7 @@ def test_the_same_day_twice_is_refused_and_changes_nothing(tmp_path):
     bt.ingest(day[:2], tmp_path / "c.zarr", **HERE)
     bt.append(tmp_path / "c.zarr", day[2:], **HERE)
     before = _bytes(tmp_path)
-    with pytest.raises(InputError, match=r"c\.zarr has a document 'd3' already; pass on_duplicate='skip'"):
+    with pytest.raises(InputError, match=r"has a document 'd3' already; .* pass on_duplicate='skip'"):
         bt.append(tmp_path / "c.zarr", [_record(7, 0), *day[3:]], **HERE)
     assert _bytes(tmp_path) == before
     with pytest.raises(SettingError, match="on_duplicate='keep'"):

@@ -112,11 +112,11 @@ def _check_divisible(reader: Reader, division: int | str) -> None:
     kind = getattr(reader, "kind", None)
     if kind not in ("text", "tokens"):
         raise SettingError(
-            f"split_documents={division!r} needs texts or lists of tokens; {reader.name} holds counts"
+            f"{argument('split_documents', division)} needs texts or lists of tokens; {reader.name} holds counts"
         )
     if kind == "tokens" and division == PARAGRAPHS:
         raise SettingError(
-            "split_documents='paragraphs' needs texts; lists of tokens divide by a number of words"
+            f"{argument('split_documents', PARAGRAPHS)} needs texts; lists of tokens divide by a number of words"
         )
 
 

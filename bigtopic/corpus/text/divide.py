@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 
 __all__ = ["PARAGRAPHS", "checked_division", "divider"]
 
@@ -26,7 +26,9 @@ def checked_division(how: Any) -> int | str | None:
         return how
     if isinstance(how, Integral) and not isinstance(how, bool) and 1 <= int(how) < 1 << 31:
         return int(how)
-    raise SettingError(f"split_documents={how!r}: give a number of words, from 1 on, or {PARAGRAPHS!r}")
+    raise SettingError(
+        f"{argument('split_documents', how)}: give a number of words, from 1 on, or {PARAGRAPHS!r}"
+    )
 
 
 def divider(how: int | str) -> Callable[[Any], Sequence[Any]]:

@@ -75,7 +75,7 @@ def check_measure(measure: Any) -> None:
     SettingError
     """
     if not isinstance(measure, str) or measure not in MEASURES:
-        raise SettingError(f"measure={measure!r:.60}: choose one of {', '.join(MEASURES)}")
+        raise SettingError(f"{argument('measure', measure)}: choose one of {', '.join(MEASURES)}")
 
 
 def similar(

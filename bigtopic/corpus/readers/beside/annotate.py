@@ -23,7 +23,7 @@ from bigtopic.corpus.readers.support.columns import column, id_texts
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import word_array
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["AnnotatedReader", "Annotations"]
 
@@ -262,7 +262,7 @@ def _named_pieces(block: RawBlock, where: str) -> RawBlock:
     if _PARENT in block.columns:
         raise InputError(
             f"{where} has a column {_PARENT!r}, the name of the one with the ids of divided documents; leave it out by "
-            "naming the columns to keep with columns=, or rename it"
+            f"naming the columns to keep with {argument('columns', ...)}, or rename it"
         )
     numbers = np.arange(len(block.parents)) - np.searchsorted(block.parents, block.parents) + 1
     ids = [f"{name}#{number}" if name else "" for name, number in zip(block.ids, numbers, strict=True)]

@@ -55,7 +55,8 @@ def check_encoding(file: File, settings: TextSettings) -> None:
     """
     if file.wide and lookup(settings.encoding).name != "utf-8":
         raise InputError(
-            f"{file.path} is {file.wide.upper()} text, not encoding={settings.encoding!r}; leave encoding= out"
+            f"{file.path} is {file.wide.upper()} text, not {argument('encoding', settings.encoding)}; leave "
+            f"{argument('encoding')} out"
         )
 
 

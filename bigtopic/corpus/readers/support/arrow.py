@@ -19,7 +19,7 @@ from bigtopic.corpus.readers.support.tables import (
     triples_block,
 )
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError, require
+from bigtopic.errors import InputError, argument, require
 
 __all__ = ["ArrowReader", "ArrowStream", "check_unique", "first_kind"]
 
@@ -41,7 +41,7 @@ def check_unique(layout: TableLayout, where: str) -> None:
         if layout.names.count(name) > 1:
             raise InputError(
                 f"{where} has several columns {name!r}; rename them, or leave them out by naming the columns to keep "
-                "with columns="
+                f"with {argument('columns', ...)}"
             )
 
 
@@ -136,7 +136,7 @@ def _listed(chunk: Chunk, name: str) -> list[Any]:
     except (ValueError, OverflowError) as error:  # a date of the year 20000, nanoseconds without pandas
         raise InputError(
             f"{chunk.name}, rows from {chunk.start}: column {name!r} holds values that Python cannot represent "
-            f"({error}); convert it, or leave it out by naming the columns to keep with columns="
+            f"({error}); convert it, or leave it out by naming the columns to keep with {argument('columns', ...)}"
         ) from None
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text, is_missing, name_text
 from bigtopic.corpus.vocabulary import word_array
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["cells", "column", "id_texts", "series_values"]
 
@@ -144,7 +144,7 @@ def _plain(value: Any, i: int, name: str, place: Callable[[int], str]) -> Any:
         shown = str(type(value).__name__)
         raise InputError(
             f"{place(i)}: column {name!r} holds a {shown} that cannot be stored ({error}); turn it into text or a "
-            "number, or leave the column out by naming the columns to keep with columns="
+            f"number, or leave the column out by naming the columns to keep with {argument('columns', ...)}"
         ) from None
 
 

@@ -131,20 +131,17 @@ class Tokenizer:
     def _encoded(self, texts: Iterable[str], in_order: bool) -> TokenArrays:
         """The tokens of texts; `in_order`: with what is next to what."""
         texts = texts if isinstance(texts, Sequence) else list(texts)
+        if isinstance(self._split, _WordRuns) and _n_characters(texts) >= _COMPILED:
+            return word_runs(texts, self.settings.lowercase, in_order)
         if not in_order or self.settings.rules == 1:
-            return self._tokenised(texts)
+            return encode(map(self._split, texts))
         parts = [split_sentences(text) for text in texts]
         n_sentences = np.array([*map(len, parts)], np.int64)
         try:
-            return in_sentences(self._tokenised([*chain.from_iterable(parts)]), n_sentences)
+            return in_sentences(encode(map(self._split, chain.from_iterable(parts))), n_sentences)
         except NotAWord as error:
             document = int(np.searchsorted(np.cumsum(n_sentences), error.document, side="right"))
             raise NotAWord(error.token, document) from None
-
-    def _tokenised(self, texts: Sequence[str]) -> TokenArrays:
-        if isinstance(self._split, _WordRuns) and _n_characters(texts) >= _COMPILED:
-            return word_runs(texts, self.settings.lowercase)
-        return encode(map(self._split, texts))
 
     def _listed(self, token_lists: Iterable[Iterable[str]], in_order: bool) -> TokenArrays:
         tokens = encode(token_lists)

@@ -190,7 +190,8 @@ def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays
         begins = begins[more]
         keys = grams.ids[more] * n_words + tokens.ids[begins + n - 1]
         unique, ids = np.unique(keys, return_inverse=True)
-        words = [f"{grams.words[k // n_words]} {tokens.words[k % n_words]}" for k in unique.tolist()]
+        pairs = zip(*(part.tolist() for part in np.divmod(unique, n_words)), strict=True)
+        words = [f"{grams.words[first]} {tokens.words[last]}" for first, last in pairs]
         grams = TokenArrays(words, ids, np.bincount(documents[begins], minlength=len(tokens.lengths)))
         if n >= shortest:
             out.append(grams)

@@ -16,7 +16,8 @@ from unicodedata import normalize
 import numpy as np
 
 from bigtopic.corpus.text.characters import IGNORED, JOINERS, canonical, marks
-from bigtopic.corpus.text.tokens import TokenArrays
+from bigtopic.corpus.text.sentences import SENTENCE_END, mark_sentences
+from bigtopic.corpus.text.tokens import TokenArrays, in_sentences
 
 __all__ = ["Utf8Lines", "word_runs"]
 
@@ -65,8 +66,14 @@ class Utf8Lines(Sequence[str]):
         return iter(self._lines)
 
 
-def word_runs(texts: Sequence[str], lowercase: bool) -> TokenArrays:
-    """The words of the default pattern."""
+def word_runs(texts: Sequence[str], lowercase: bool, in_order: bool = False) -> TokenArrays:
+    """The words of the default pattern; `in_order`: with what is next to what."""
+    if in_order:
+        marked = [*map(mark_sentences, texts)]
+        n_sentences = np.array([text.count(SENTENCE_END) + 1 for text in marked], np.int64)
+        data = _joined(marked).replace(SENTENCE_END.encode(), _AFTER_TEXT)
+        found = _numbered(*_folded(data, _AFTER_TEXT, int(n_sentences.sum()), lowercase))
+        return in_sentences(found, n_sentences)
     if not isinstance(texts, Utf8Lines):
         return _numbered(*_folded(_joined(texts), _AFTER_TEXT, len(texts), lowercase))
     try:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import overload
-from unicodedata import normalize
+from unicodedata import is_normalized
 
 import numpy as np
 
@@ -166,8 +166,7 @@ def _tables(lowercase: bool, after: bytes) -> tuple[np.ndarray, np.ndarray, np.n
     for run in re.finditer(r"\w+", text):
         here = slice(*run.span())
         shifts[here] = becomes[here] - codes[here]
-    composed = normalize("NFC", "\0".join(text[1:])).split("\0")
-    shifts[[i for i, c in enumerate(composed, 1) if c != text[i]]] = NOT_HERE
+    shifts[[i for i, c in enumerate(text) if not is_normalized("NFC", c)]] = NOT_HERE
     shifts[_JAMO] = NOT_HERE
     if lowercase:
         shifts[[*map(ord, _CONTEXT)]] = NOT_HERE

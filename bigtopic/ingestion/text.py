@@ -9,6 +9,7 @@ from typing import Any
 
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.stored.manifest import Manifest
+from bigtopic.corpus.text.scripts import unspaced_script
 from bigtopic.corpus.text.stopwords import is_list_of_language, language_of, spellings
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
@@ -113,12 +114,14 @@ def _is_phrase(word: str) -> bool:
 def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[Any, TextSettings]:
     """The reader and its settings after a look at the first texts; `choose`: with the stop words of their language.
 
-    Warns of HTML.
+    Warns of HTML, and of scripts without spaces between words.
     """
     if not is_text(reader):
         return reader, settings
     sample = reader.sample()
     _warn_of_html(sample)
+    if settings.tokenizer is None:
+        _warn_of_script(sample)
     if not choose or not is_open_text(reader):
         return reader, settings
     settings = replace(settings, stop_words=language_of(text or "" for text in sample.bodies))
@@ -161,4 +164,13 @@ def _warn_of_html(sample: Documents) -> None:
         warn(
             f"{sample.place(found[0])} holds HTML ({len(found)} of the first {len(texts)} documents do), and its "
             "tags become words; extract the text first, with pandoc -t plain or a parser such as BeautifulSoup",
+        )
+
+
+def _warn_of_script(sample: Documents) -> None:
+    script = unspaced_script(text[:_BEGINNING] for text in sample.bodies[:_FIRST] if text)
+    if script is not None:
+        warn(
+            f"the documents are in {script.name}, which has no spaces between words, so that whole clauses become "
+            f"words; pass {script.remedy}, or put spaces between the words first"
         )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -15,24 +16,26 @@ import pytest
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.text import tokenizer as tokenizer_module
 from bigtopic.corpus.text import tokens as tokens_module
+from bigtopic.corpus.text.characters import canonical, marks, word_pattern
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.corpus.text.tokens import TokenArrays, encode
-from bigtopic.corpus.text.utf8 import _WORDS_BELOW, Utf8Lines, word_runs
+from bigtopic.corpus.text.utf8 import _JAMO, _WORDS_BELOW, Utf8Lines, word_runs
 from bigtopic.errors import InputError
 
 # Capitals whose lower case is longer, shorter, in ASCII, two characters, or depends on what is around; characters that
 # such a rule passes over; digits of other scripts, marks, half characters, separators, and the ends of UTF-8's ranges.
 AWKWARD = [
     *"İΣςσßẞȺȾKÅIıiſDždžLjꭰᎠΌΑαаЯ東한ªº²½٣๓ⅣⅷⓐꟐ",
-    *"_-'.·:’\u0301\u0307\u0345\u00ad\u200d\ufeff\u0300\U000e0001",
+    *"_-'.·:’\u0301\u0307\u0345\u00ad\u200d\ufeff\u0300\U000e0001\u200c\u034f\ufe0f\u0323\u0338=",
+    *"\u0958\u0915\u093c\u0903\ufb2c\u212b\u1112\u1161\u11ab\uac00\U0001d15e\u0e01\u0e38\u0e48",
     *"\x00\x01\t\n\r\x0b\x1c\x1f \x7f\x80\x85\xa0\xff\u07ff\u0800\u2028\u3000\ud7ff\ue000\ufffd\uffff",
     *"\ud800\udbff\udc00\udfff\U00010000\U00010400\U00010428\U0001d54f\U0001e900\U0001f600\U0010ffff",
 ]
 
 
 def by_pattern(texts, lowercase=True):
-    return encode(re.findall(r"(?u)\b\w\w+\b", text.lower() if lowercase else text) for text in texts)
+    return encode(word_pattern().findall(canonical(text, lowercase)) for text in texts)
 
 
 def assert_same(found: TokenArrays, expected: TokenArrays):
@@ -49,6 +52,21 @@ def test_every_character(lowercase):
         for first in range(0, sys.maxunicode + 1, 256)
     ]
     assert_same(word_runs(texts, lowercase), by_pattern(texts, lowercase))
+
+
+def test_what_python_makes_longer():
+    """Characters that become three times as long, and the document after them."""
+    for c in "\u0958\ufb2c\u0344\u1f82":
+        texts = ["ab " * 5, f"a{c}" * 5000, "x", (f"{c}b " + "y" * 40) * 500, "end of it"]
+        assert_same(word_runs(texts, True), by_pattern(texts))
+
+
+def test_no_pair_of_characters_becomes_a_letter_that_none_of_them_is():
+    """What `word_runs` rests on: a mark where no word is can stay there, and the letters of Korean syllables."""
+    for c in map(chr, range(sys.maxunicode + 1)):
+        first, *rest = normalize("NFD", c)
+        if rest and re.match(r"\w", c):
+            assert re.match(r"\w", first) and all(part in marks() or ord(part) in _JAMO for part in rest)
 
 
 def test_only_two_characters_are_lower_cased_by_what_is_around_them():
@@ -150,12 +168,17 @@ def compiled(monkeypatch):
         TextSettings(stop_words=["aa", "ba"]),
         TextSettings(stop_words=["aa"], ngram_range=(1, 2), token_filter=lambda word: word.rstrip("b")),
         TextSettings(token_pattern=r"\w+"),
+        TextSettings(ngram_range=(1, 3), rules=1),
+        TextSettings(ngram_range=(2, 3)),
     ],
-    ids=range(5),
+    ids=range(7),
 )
 def test_few_texts_and_many_are_treated_alike(settings, compiled, monkeypatch):
     draw = random.Random(0)
-    texts = ["".join(draw.choices("abAé  ", k=draw.randint(0, 30))) for _ in range(500)]
+    texts = [
+        "".join(draw.choices(["a", "b", "A", "é", " ", " ", "\u0301", ". "], k=draw.randint(0, 30)))
+        for _ in range(500)
+    ]
     tokenizer = Tokenizer(settings, frozenset({("ab", "bb"), ("bb", "ab"), ("bb", "bb")}))
     many, pairs = tokenizer.counts(iter(texts)), tokenizer.collocation_counts(texts)
     monkeypatch.undo()

@@ -36,6 +36,18 @@ def test_the_corpus(folder, expected):
     assert len(bt.append(corpus, ["one more cat"], client=False)) == 13
 
 
+def test_texts_are_split_as_when_the_corpus_was_made(folder):
+    corpus = bt.append(folder / "corpus.zarr", ["Zwo\u0308lf x\u0301yz \u00e9te"], client=False)
+    assert {*corpus.vocabulary[:]} >= {"zwo", "lf", "yz", "\u00e9te"}
+    assert "rules" not in corpus.text_settings
+    new = bt.ingest(["Zwo\u0308lf"], folder / "new.zarr", client=False)
+    assert new.vocabulary[:] == ["zw\u00f6lf"] and new.text_settings["rules"] == 2
+    assert bt.append(new, ["zwo\u0308lf"], client=False).n_words == 1
+    model = bt.load_model(folder / "model.zarr").set_params(client=False)
+    model.partial_fit(["zwo\u0308lf"])
+    assert {"zwo", "lf"} <= {*model.vocabulary_[:]}
+
+
 def test_the_model(folder, expected):
     model, corpus = bt.load_model(folder / "model.zarr"), bt.open_corpus(folder / "corpus.zarr")
     model.set_params(client=False)

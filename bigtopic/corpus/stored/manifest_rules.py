@@ -93,6 +93,7 @@ TEXT = record(
         "min_doc_length": whole(),
         "encoding": text(),
         "encoding_errors": one_of("strict", "replace", "ignore"),
+        "rules": whole(1, 2),
         "collocation_pairs": _PAIRS,
         "known_share": number(0.0, 1.0 + 1e-9),
         "max_df": number(0.0),

@@ -9,7 +9,10 @@ of bytes as integers, the first byte is the lowest.
 import numpy as np
 from numba import njit
 
-__all__ = ["count_words", "fold_text", "next_record", "number_words"]
+__all__ = ["AFTER_LETTER", "NOT_HERE", "count_words", "fold_text", "next_record", "number_words"]
+
+NOT_HERE, AFTER_LETTER = 0x110000, 0x220000
+"""Codes from which on `fold_text` treats a character in another way; multiples of the number of characters."""
 
 _BYTES, _TOP_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _ZERO, _ONE, _BYTE = np.uint64(0), np.uint64(1), np.uint64(0xFF)
@@ -21,7 +24,7 @@ _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD9
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def fold_text(text, at, kinds, pages, shifts, folded, end, ends, document):
+def fold_text(text, at, kinds, pages, shifts, is_canonical, folded, end, ends, document):
     """Write the words of documents, lower-cased, with one zero after each.
 
     Parameters
@@ -31,7 +34,9 @@ def fold_text(text, at, kinds, pages, shifts, folded, end, ends, document):
     kinds : uint8 (256,), of a byte: the ASCII character it stands for in a word; 0 when it is in none; 1 when it
         belongs to a longer character; 2 when it follows a document
     pages, shifts : in a word, a character of code c becomes c + shifts[pages[c >> 8], c & 255]; it is in none when
-        that is negative, and not for this function when that is not a code
+        that is negative. From `NOT_HERE` on the character is for this function only if the text is canonical; from
+        `AFTER_LETTER` on the same holds after a character of a word, and it is in none elsewhere
+    is_canonical : bool, whether each word has the one spelling that it is to have
     folded : uint8, at least half as long again as `text` and 24 more: lower case may take three bytes for two
     end : where the first document goes in `folded`
     ends : int64 (n_docs,), where each document ends in `folded`
@@ -62,8 +67,13 @@ def fold_text(text, at, kinds, pages, shifts, folded, end, ends, document):
             if not valid or code < smallest or code > 0x10FFFF or 0xD800 <= code < 0xE000:
                 break
             code += shifts[pages[code >> 8], code & 0xFF]
-            if code > 0x10FFFF:
-                break
+            if code >= NOT_HERE:
+                if code >= AFTER_LETTER and last == 0:
+                    code = -1
+                elif is_canonical:
+                    code %= NOT_HERE
+                else:
+                    break
             at += size
             if code < 0:
                 kind = np.uint8(0)

@@ -62,10 +62,9 @@ def _npmi(p_ab: float, p_a: float, p_b: float) -> float:
 
 
 def count_pairs(tokens: TokenArrays) -> CollocationCounts:
-    """Count the words and adjacent pairs of some documents; a pair never spans two documents."""
+    """Count the words and adjacent pairs of some documents."""
     n_words = max(1, len(tokens.words))
-    inside = np.diff(tokens.documents) == 0
-    keys = (tokens.ids[:-1] * n_words + tokens.ids[1:])[inside]
+    keys = (tokens.ids[:-1] * n_words + tokens.ids[1:])[tokens.adjacent[1:]]
     unique, pair_counts = np.unique(keys, return_counts=True)
     word_counts = np.bincount(tokens.ids, minlength=len(tokens.words))
     words = {tokens.words[i]: int(word_counts[i]) for i in np.flatnonzero(word_counts)}

@@ -38,6 +38,8 @@ class TextSettings:
     min_doc_length : drop documents with fewer tokens left
     encoding : encoding of text files; any in which a newline is the byte 10
     encoding_errors : "strict" (an error that names the line), "replace" or "ignore"
+    rules : of words and neighbours: 2, or 1 for those of corpora of earlier versions, to which documents are added by
+        their rules (marks part words, equivalent spellings differ, n-grams cross sentences and stop words)
 
     References
     ----------
@@ -54,6 +56,7 @@ class TextSettings:
     min_doc_length: int = 0
     encoding: str = "utf-8"
     encoding_errors: str = "strict"
+    rules: int = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_words", resolve_stop_words(self.stop_words))
@@ -67,6 +70,8 @@ class TextSettings:
                 f"{argument('min_doc_length')} must be a whole number, at least 0, found {self.min_doc_length!r}"
             )
         object.__setattr__(self, "min_doc_length", int(self.min_doc_length))
+        if isinstance(self.rules, bool) or self.rules not in (1, 2):
+            raise SettingError(f"rules must be 1 or 2, found {self.rules!r}")
         for name in _CALLABLES:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise SettingError(
@@ -104,7 +109,7 @@ class TextSettings:
             When the settings name a function or a pattern that was not given, or are damaged.
         """
         known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in values.items() if name in known}
+        values = {"rules": 1, **{name: value for name, value in values.items() if name in known}}
         for name, function in (("token_filter", token_filter), ("tokenizer", tokenizer)):
             if values.get(name) is not None and function is None:
                 raise SettingError(

@@ -1,6 +1,6 @@
 """Text to bags of words, a chunk at a time: split, one look-up per token, the rest on arrays.
 
-The tokens of the default pattern are the runs of two or more word characters. Many texts at once are split by compiled
+The tokens of the default pattern are the words of `characters`. Many texts at once are split by compiled
 code; a few by blanking everything else, lower-casing with the same table, and `str.split`, if they are ASCII.
 """
 
@@ -9,15 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.text.characters import canonical, word_pattern
 from bigtopic.corpus.text.collocations import CollocationCounts, count_pairs
 from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.text.sentences import split_sentences
 from bigtopic.corpus.text.stopwords import is_list_of_language, words_of
 from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
-from bigtopic.corpus.text.tokens import TokenArrays, count, encode, join_pairs, map_words, ngrams, without
+from bigtopic.corpus.text.tokens import (
+    NotAWord,
+    TokenArrays,
+    count,
+    encode,
+    in_sentences,
+    join_pairs,
+    map_words,
+    ngrams,
+    without,
+)
 from bigtopic.corpus.text.utf8 import Utf8Lines, word_runs
 
 __all__ = ["CollocationCounts", "TextSettings", "Tokenizer"]
@@ -34,24 +47,26 @@ def _table(lowercase: bool) -> str:
 
 
 class _WordRuns:
-    r"""Equivalent to `re.findall(r"\b\w\w+\b", text)`."""
+    r"""The words of the default pattern: of ASCII, equivalent to `re.findall(r"\b\w\w+\b", text)`."""
 
     def __init__(self, lowercase: bool) -> None:
         self._table, self._lowercase = _table(lowercase), lowercase
-        self._findall = re.compile(_WORD_RUNS).findall
 
     def __call__(self, text: str) -> list[str]:
         if text.isascii():
             return [run for run in text.translate(self._table).split() if len(run) > 1]
-        return self._findall(text.lower() if self._lowercase else text)
+        return word_pattern().findall(canonical(text, self._lowercase))
 
 
 class _Pattern:
-    def __init__(self, pattern: str, lowercase: bool) -> None:
-        self._findall, self._lowercase = re.compile(pattern).findall, lowercase
+    def __init__(self, settings: TextSettings) -> None:
+        self._findall, self._settings = re.compile(settings.token_pattern).findall, settings
 
     def __call__(self, text: str) -> list[str]:
-        return self._findall(text.lower() if self._lowercase else text)
+        lowercase = self._settings.lowercase
+        if self._settings.rules == 1:
+            return self._findall(text.lower() if lowercase else text)
+        return self._findall(canonical(text, lowercase))
 
 
 class Tokenizer:
@@ -70,9 +85,9 @@ class Tokenizer:
         self.collocations = frozenset(collocations)
         self.split = self._splitter()
         words = self.settings.stop_words
-        # A pattern, a function or a list may also give empty tokens.
-        self._unwanted = frozenset(["", *(words_of(words) if isinstance(words, str) else words or ())])
+        self._unwanted = frozenset(words_of(words) if isinstance(words, str) else words or ())
         self._any_case = is_list_of_language(words)
+        self._in_order = self.settings.ngram_range[1] > 1 or bool(self.collocations)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **functions: Any) -> Tokenizer:
@@ -86,9 +101,9 @@ class Tokenizer:
         settings = self.settings
         if settings.tokenizer is not None:
             return settings.tokenizer
-        if settings.token_pattern == _WORD_RUNS:
+        if settings.token_pattern == _WORD_RUNS and settings.rules > 1:
             return _WordRuns(settings.lowercase)
-        return _Pattern(settings.token_pattern, settings.lowercase)
+        return _Pattern(settings)
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> Tokenizer:
         """The same tokenizer, joining these pairs of adjacent words."""
@@ -96,30 +111,45 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """The terms of one text, in order; n-grams after the tokens they are made of."""
-        parts = self._terms(self._clean(encode([self.split(text)]))[0])
+        parts = self._terms(self._clean(self._encoded([text], self._in_order))[0])
         return [part.words[i] for part in parts for i in part.ids]
 
     def counts(self, texts: Iterable[str]) -> RawBlock:
         """Bags of words of some texts."""
-        return self._counted(self._encoded(texts))
+        return self._counted(self._encoded(texts, self._in_order))
 
     def token_counts(self, token_lists: Iterable[Iterable[str]]) -> RawBlock:
         """Bags of words of documents that are split already; stop words and what follows still apply."""
-        return self._counted(encode(token_lists))
+        return self._counted(self._listed(token_lists, self._in_order))
 
     def collocation_counts(self, texts: Iterable[str]) -> CollocationCounts:
         """Count tokens and adjacent pairs, for a first pass that finds collocations."""
-        return count_pairs(self._clean(self._encoded(texts))[0])
+        return count_pairs(self._clean(self._encoded(texts, True))[0])
 
     def token_collocation_counts(self, token_lists: Iterable[Iterable[str]]) -> CollocationCounts:
         """The same for documents that are split already."""
-        return count_pairs(self._clean(encode(token_lists))[0])
+        return count_pairs(self._clean(self._listed(token_lists, True))[0])
 
-    def _encoded(self, texts: Iterable[str]) -> TokenArrays:
+    def _encoded(self, texts: Iterable[str], in_order: bool) -> TokenArrays:
+        """The tokens of texts; `in_order`: with what is next to what."""
         texts = texts if isinstance(texts, Sequence) else list(texts)
         if isinstance(self.split, _WordRuns) and _n_characters(texts) >= _COMPILED:
-            return word_runs(texts, self.settings.lowercase)
-        return encode(map(self.split, texts))
+            return word_runs(texts, self.settings.lowercase, in_order)
+        if not in_order or self.settings.rules == 1:
+            return encode(map(self.split, texts))
+        parts = [split_sentences(text) for text in texts]
+        n_sentences = np.array([*map(len, parts)], np.int64)
+        try:
+            return in_sentences(encode(map(self.split, chain.from_iterable(parts))), n_sentences)
+        except NotAWord as error:
+            document = int(np.searchsorted(np.cumsum(n_sentences), error.document, side="right"))
+            raise NotAWord(error.token, document) from None
+
+    def _listed(self, token_lists: Iterable[Iterable[str]], in_order: bool) -> TokenArrays:
+        tokens = encode(token_lists)
+        if not in_order or self.settings.rules == 1:
+            return tokens
+        return in_sentences(tokens, np.ones(len(tokens.lengths), np.int64))
 
     def _counted(self, tokens: TokenArrays) -> RawBlock:
         tokens, stopped = self._clean(tokens)
@@ -130,8 +160,9 @@ class Tokenizer:
         unwanted = self._unwanted
         if self._any_case:
             unwanted = unwanted.union(word for word in tokens.words if word.lower() in unwanted)
+        # A pattern, a function or a list may also give empty tokens.
+        tokens, _ = without(tokens, {""}, gaps=False)
         tokens, stopped = without(tokens, unwanted)
-        stopped.pop("", None)
         if self.settings.token_filter is not None:
             tokens = map_words(tokens, self.settings.token_filter)
         return tokens, stopped

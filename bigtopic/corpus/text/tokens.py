@@ -16,7 +16,17 @@ import numpy as np
 
 from bigtopic.errors import SettingError, argument
 
-__all__ = ["NotAWord", "TokenArrays", "count", "encode", "join_pairs", "map_words", "ngrams", "without"]
+__all__ = [
+    "NotAWord",
+    "TokenArrays",
+    "count",
+    "encode",
+    "in_sentences",
+    "join_pairs",
+    "map_words",
+    "ngrams",
+    "without",
+]
 
 _COMPILED = 20_000  # tokens from which on compiled code is worth loading
 
@@ -26,7 +36,7 @@ class NotAWord(Exception):
 
     def __init__(self, token: Any, document: int) -> None:
         super().__init__(f"{type(token).__name__} {token!r} is not a string")
-        self.document = document
+        self.token, self.document = token, document
 
 
 @dataclass(frozen=True)
@@ -36,16 +46,24 @@ class TokenArrays:
     words : the distinct words, each of which occurs
     ids : int64 (n_tokens,), of the words
     lengths : int64 (n_docs,), tokens per document
+    follows : bool (n_tokens,), whether a token is next to the one before it: in the same sentence, and nothing
+        between them was left out; None where it does not matter
     """
 
     words: list[str]
     ids: np.ndarray
     lengths: np.ndarray
+    follows: np.ndarray | None = None
 
     @property
     def documents(self) -> np.ndarray:
         """Document of each token: (n_tokens,)."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @property
+    def adjacent(self) -> np.ndarray:
+        """`follows`, of which None is that all tokens of a document are next to each other."""
+        return _not_first(self) if self.follows is None else self.follows
 
 
 def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
@@ -71,28 +89,49 @@ def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
     return TokenArrays(list(index), np.array(ids, np.int64), lengths)
 
 
-def _with_ids(tokens: TokenArrays, ids: np.ndarray, words: list[str]) -> TokenArrays:
-    """The tokens as `ids` of `words`; those below 0 are left out."""
+def in_sentences(tokens: TokenArrays, n_sentences: np.ndarray) -> TokenArrays:
+    """Documents of sentences, int64 (n_docs,) of each, from the tokens of sentences."""
+    ends = np.concatenate([[0], np.cumsum(tokens.lengths)])[np.cumsum(n_sentences)]
+    return TokenArrays(tokens.words, tokens.ids, np.diff(ends, prepend=0), _not_first(tokens))
+
+
+def _not_first(tokens: TokenArrays) -> np.ndarray:
+    """Whether a token is not the first of its document: (n_tokens,)."""
+    inside = np.ones(len(tokens.ids), bool)
+    inside[(np.cumsum(tokens.lengths) - tokens.lengths)[tokens.lengths > 0]] = False
+    return inside
+
+
+def _with_ids(tokens: TokenArrays, ids: np.ndarray, words: list[str], gaps: bool = True) -> TokenArrays:
+    """The tokens as `ids` of `words`; those below 0 are left out, and if `gaps`, they part those around them."""
     kept = ids >= 0
     n_kept = np.concatenate([[0], np.cumsum(kept)])
     lengths = np.diff(n_kept[np.cumsum(tokens.lengths)], prepend=0)
-    return TokenArrays(words, ids[kept], lengths)
+    follows = tokens.follows
+    if follows is not None and gaps:
+        follows = (follows & np.concatenate([[True], kept])[:-1])[kept]
+    elif follows is not None:
+        follows = np.diff(np.cumsum(~follows)[kept], prepend=0) == 0
+    return TokenArrays(words, ids[kept], lengths, follows)
 
 
-def _with_words(tokens: TokenArrays, kept: np.ndarray) -> TokenArrays:
+def _with_words(tokens: TokenArrays, kept: np.ndarray, gaps: bool = True) -> TokenArrays:
     """The tokens whose word is `kept`, bool (n_words,)."""
     new_ids = np.where(kept, np.cumsum(kept) - 1, -1)
-    return _with_ids(tokens, new_ids[tokens.ids], list(compress(tokens.words, kept)))
+    return _with_ids(tokens, new_ids[tokens.ids], list(compress(tokens.words, kept)), gaps)
 
 
-def without(tokens: TokenArrays, unwanted: Set[str]) -> tuple[TokenArrays, dict[str, int]]:
-    """Equivalent to `[t for t in document if t not in unwanted]`; and how often each word occurs that is dropped."""
+def without(tokens: TokenArrays, unwanted: Set[str], gaps: bool = True) -> tuple[TokenArrays, dict[str, int]]:
+    """Equivalent to `[t for t in document if t not in unwanted]`; and how often each word occurs that is dropped.
+
+    gaps : what was on both sides of a dropped word is not adjacent
+    """
     if unwanted.isdisjoint(tokens.words):
         return tokens, {}
     kept = np.array([word not in unwanted for word in tokens.words])
     counts = np.bincount(tokens.ids, minlength=len(kept))
     dropped = {tokens.words[i]: int(counts[i]) for i in np.flatnonzero(~kept)}
-    return _with_words(tokens, kept), dropped
+    return _with_words(tokens, kept, gaps), dropped
 
 
 def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> TokenArrays:
@@ -120,7 +159,7 @@ def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenA
     here = tokens.ids[:-1] * n_words + tokens.ids[1:]
     found = np.searchsorted(keys, here)
     found[found == len(keys)] = 0
-    hit = (keys[found] == here) & ~_last_of_document(tokens)[:-1]
+    hit = (keys[found] == here) & tokens.adjacent[1:]
     # In a run of overlapping hits every second one is taken, beginning with the first.
     position = np.arange(len(hit))
     starts = hit & ~np.concatenate([[False], hit[:-1]])
@@ -136,31 +175,30 @@ def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenA
     ids = tokens.ids.copy()
     ids[:-1][hit] = joined[found[hit]]
     ids[1:][hit] = -1
-    joined_tokens = _with_ids(tokens, ids, words)
+    joined_tokens = _with_ids(tokens, ids, words, gaps=False)
     return _with_words(joined_tokens, np.bincount(joined_tokens.ids, minlength=len(words)) > 0)
 
 
-def _last_of_document(tokens: TokenArrays) -> np.ndarray:
-    last = np.zeros(len(tokens.ids), bool)
-    ends = np.cumsum(tokens.lengths)[tokens.lengths > 0]
-    last[ends - 1] = True
-    return last
-
-
 def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays]:
-    """Runs of n tokens for each n, as tokens of their own, joined with a space."""
+    """Runs of n adjacent tokens for each n, as tokens of their own, joined with a space."""
     grams, out = tokens, [tokens] if shortest == 1 else []
-    starts = np.cumsum(tokens.lengths) - tokens.lengths
+    if longest == 1:
+        return out
+    # Where runs begin; at the end of the tokens, nothing follows.
+    begins, follows, documents = (
+        np.arange(len(tokens.ids)),
+        np.append(tokens.adjacent, False),
+        tokens.documents,
+    )
     n_words = max(1, len(tokens.words))
     for n in range(2, longest + 1):
-        # Runs of n - 1 tokens that are not the last of their document, each with the token that follows it.
-        place = np.arange(len(grams.ids)) - np.repeat(np.cumsum(grams.lengths) - grams.lengths, grams.lengths)
-        more = np.repeat(grams.lengths, grams.lengths) - place > 1
-        position = (np.repeat(starts, grams.lengths) + place)[more]
-        keys = grams.ids[more] * n_words + tokens.ids[position + n - 1]
+        more = follows[begins + n - 1]
+        begins = begins[more]
+        keys = grams.ids[more] * n_words + tokens.ids[begins + n - 1]
         unique, ids = np.unique(keys, return_inverse=True)
-        words = [f"{grams.words[k // n_words]} {tokens.words[k % n_words]}" for k in unique.tolist()]
-        grams = TokenArrays(words, ids, np.maximum(grams.lengths - 1, 0))
+        pairs = zip(*(part.tolist() for part in np.divmod(unique, n_words)), strict=True)
+        words = [f"{grams.words[first]} {tokens.words[last]}" for first, last in pairs]
+        grams = TokenArrays(words, ids, np.bincount(documents[begins], minlength=len(tokens.lengths)))
         if n >= shortest:
             out.append(grams)
     return out

@@ -1,6 +1,8 @@
-r"""Texts as UTF-8, and the compiled way from there to tokens: those of `re.findall(r"\b\w\w+\b", text.lower())`.
+"""Texts as UTF-8, and the compiled way from there to tokens: those of `word_pattern().findall(canonical(text))`.
 
 What is a word character and what is its lower case are asked of Python itself, once, for a table of all characters.
+Documents with a character whose spelling depends on those around it, such as a combining mark, are made canonical by
+Python, one by one.
 """
 
 from __future__ import annotations
@@ -9,17 +11,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import overload
+from unicodedata import is_normalized
 
 import numpy as np
 
-from bigtopic.corpus.text.tokens import TokenArrays
+from bigtopic.corpus.text.characters import IGNORED, JOINERS, canonical, marks
+from bigtopic.corpus.text.sentences import SENTENCE_END, mark_sentences
+from bigtopic.corpus.text.tokens import TokenArrays, in_sentences
 
 __all__ = ["Utf8Lines", "word_runs"]
 
 _AFTER_LINE, _AFTER_TEXT = b"\n", b"\xff"  # the latter is in no UTF-8
 _N_CODES = 0x110000
 _WORDS_BELOW = 0x40000  # no character from here on is one of a word
-_BY_PYTHON = "İΣ"  # in lower case two characters, or one that depends on those around it
+_CONTEXT = "İΣ"  # in lower case two characters, or one that depends on those around it
+_JAMO = range(0x1160, 0x1200)  # letters that may be part of a Korean syllable with the one before
 _ROOM = 8192  # distinct words, at first
 
 
@@ -60,8 +66,14 @@ class Utf8Lines(Sequence[str]):
         return iter(self._lines)
 
 
-def word_runs(texts: Sequence[str], lowercase: bool) -> TokenArrays:
-    """Runs of two or more word characters."""
+def word_runs(texts: Sequence[str], lowercase: bool, in_order: bool = False) -> TokenArrays:
+    """The words of the default pattern; `in_order`: with what is next to what."""
+    if in_order:
+        marked = [*map(mark_sentences, texts)]
+        n_sentences = np.array([text.count(SENTENCE_END) + 1 for text in marked], np.int64)
+        data = _joined(marked).replace(SENTENCE_END.encode(), _AFTER_TEXT)
+        found = _numbered(*_folded(data, _AFTER_TEXT, int(n_sentences.sum()), lowercase))
+        return in_sentences(found, n_sentences)
     if not isinstance(texts, Utf8Lines):
         return _numbered(*_folded(_joined(texts), _AFTER_TEXT, len(texts), lowercase))
     try:
@@ -90,18 +102,21 @@ def _folded(data: bytes, after: bytes, n_docs: int, lowercase: bool) -> tuple[np
 
     tables = _tables(lowercase, after)
     folded = np.empty(len(data) * 3 // 16 + 4, np.uint64)
-    room = folded.view(np.uint8)
     ends = np.empty(n_docs, np.int64)
     text = np.frombuffer(data, np.uint8)
-    at, end, document = fold_text(text, 0, *tables, room, 0, ends, 0)
+    at, end, document = fold_text(text, 0, *tables, False, folded.view(np.uint8), 0, ends, 0)
     while at < len(data):
-        # Python alone can make this document lower-case.
+        # Python alone can make this document canonical, which may make it longer.
         begin, at = data.rfind(after, 0, at) + 1, data.index(after, at) + 1
-        lower = np.frombuffer(data[begin : at - 1].decode().lower().encode() + after, np.uint8)
+        alone = np.frombuffer(canonical(data[begin : at - 1].decode(), lowercase).encode() + after, np.uint8)
         end = ends[document - 1] if document else 0
-        done, end, document = fold_text(lower, 0, *tables, room, end, ends, document)
-        assert done == len(lower)
-        at, end, document = fold_text(text, at, *tables, room, end, ends, document)
+        missing = end + len(alone) + (len(data) - at) * 3 // 2 + 32 - folded.nbytes
+        if missing > 0:
+            folded = np.concatenate([folded, np.empty(missing // 8 + len(folded) // 8 + 1, np.uint64)])
+        room = folded.view(np.uint8)
+        done, end, document = fold_text(alone, 0, *tables, True, room, end, ends, document)
+        assert done == len(alone)
+        at, end, document = fold_text(text, at, *tables, False, room, end, ends, document)
     return folded[: end // 8 + 3], ends
 
 
@@ -138,25 +153,31 @@ def _numbered(folded: np.ndarray, ends: np.ndarray) -> TokenArrays:
 @cache
 def _tables(lowercase: bool, after: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The arguments `kinds`, `pages` and `shifts` of `fold_text`."""
+    from bigtopic.corpus.text._kernels import AFTER_LETTER, NOT_HERE
+
     codes = np.arange(_WORDS_BELOW, dtype=np.int32)
     text = codes.tobytes().decode("utf-32-le", "surrogatepass")
     if lowercase:
-        for character in _BY_PYTHON:
+        for character in _CONTEXT:
             text = text.replace(character, " ")
         text = text.lower()
     becomes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
-    shifts = np.full(_WORDS_BELOW, -_N_CODES, np.int32)
+    shifts = np.full(_N_CODES, -_N_CODES, np.int32)
     for run in re.finditer(r"\w+", text):
         here = slice(*run.span())
         shifts[here] = becomes[here] - codes[here]
+    shifts[[i for i, c in enumerate(text) if not is_normalized("NFC", c)]] = NOT_HERE
+    shifts[_JAMO] = NOT_HERE
     if lowercase:
-        shifts[[*map(ord, _BY_PYTHON)]] = _N_CODES
+        shifts[[*map(ord, _CONTEXT)]] = NOT_HERE
+    shifts[[*map(ord, marks() + JOINERS)]] = AFTER_LETTER
+    for first, last in re.findall("(.)(?:-(.))?", IGNORED):
+        shifts[ord(first) : ord(last or first) + 1] = AFTER_LETTER
     kinds = np.maximum(codes[:256] + shifts[:256], 0).astype(np.uint8)
     kinds[128:], kinds[ord(after)] = 1, 2
     # Most pages of 256 characters are all alike: no words, or words without capitals.
     numbers: dict[bytes, int] = {}
     pages = [numbers.setdefault(page.tobytes(), len(numbers)) for page in shifts.reshape(-1, 256)]
-    pages += [pages[-1]] * ((_N_CODES - _WORDS_BELOW) // 256)
     return (
         kinds,
         np.array(pages, np.int16),

@@ -54,7 +54,7 @@ def first_kind(layout: TableLayout, batches: Batches, where: str) -> str:
         bodies = batch.column(0).to_pylist() if batch is not None else []
     if any(isinstance(body, bytes) for body in bodies):
         raise InputError(f"{where}: column {layout.body_name!r} holds bytes; cast it to string")
-    return kind_of_all(bodies)
+    return kind_of_all(bodies, layout.body_name)
 
 
 @contextmanager

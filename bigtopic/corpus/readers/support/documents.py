@@ -30,10 +30,11 @@ from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.corpus.text.tokens import NotAWord
 from bigtopic.corpus.text.utf8 import Utf8Lines
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, warn
 
 __all__ = ["DocumentReader", "Documents", "kind_of", "kind_of_all"]
 
+_PARAGRAPH = 3  # words, in the mean
 _WANTED = {"text": "a string", "tokens": "a list of strings", **WANTED}
 
 
@@ -103,9 +104,26 @@ def kind_of(body: Any) -> str | None:
     return None if body is None else "?"
 
 
-def kind_of_all(bodies: Iterable[Any]) -> str:
-    """The kind of the first document that is not empty; "text" when all are."""
-    return next((kind for kind in map(kind_of, bodies) if kind is not None), "text")
+def kind_of_all(bodies: Sequence[Any], name: str | None = None) -> str:
+    """The kind of the first document that is not empty; "text" when all are.
+
+    Lists of strings are the paragraphs of texts if most of the strings have several words: three in the mean, or any
+    number in a field or column of this `name`, "text". In one called "tokens" they are never that.
+    """
+    kind = next((kind for kind in map(kind_of, bodies) if kind is not None), "text")
+    if kind != "tokens" or name == "tokens":
+        return kind
+    strings = [part for body in bodies if kind_of(body) == "tokens" for part in body if isinstance(part, str)]
+    lengths = [len(part.split()) for part in strings]
+    if 2 * sum(n > 1 for n in lengths) <= len(lengths):
+        return kind
+    if name == "text" or sum(lengths) >= _PARAGRAPH * len(lengths):
+        return "text"
+    warn(
+        f"most strings of the first lists, such as {shown(strings[0])}, have several words, and are taken as tokens; "
+        "if they are paragraphs, join them"
+    )
+    return kind
 
 
 @dataclass
@@ -154,7 +172,7 @@ class DocumentReader:
         chunk = self.first_chunk()
         documents = Documents((), str) if chunk is None else self.documents(chunk)
         self._check_kind(documents)
-        return documents
+        return documents if self.kind != "text" else replace(documents, bodies=_texts(documents.bodies))
 
     def first_chunk(self) -> Chunk | None:
         """The first chunk there is."""
@@ -234,7 +252,14 @@ class DocumentReader:
             return
         for i, body in enumerate(documents.bodies):
             found = kind_of(body)
-            if found is not None and found != self.kind:
+            if found == "tokens" and self.kind == "text":
+                for part in body:
+                    if not isinstance(part, str):
+                        raise InputError(
+                            f"{documents.place(i)}: {shown(part)} is not a string; a list in a source of texts holds "
+                            "their paragraphs"
+                        )
+            elif found is not None and found != self.kind:
                 raise InputError(
                     f"{documents.place(i)} is {shown(body)}, but the documents before it are each "
                     f"{_WANTED.get(self.kind, self.kind)}; all documents of a source must be of one kind"
@@ -263,8 +288,11 @@ class DocumentReader:
         return chunk.name
 
 
-def _texts(bodies: Sequence[str | None]) -> Sequence[str]:
-    return bodies if isinstance(bodies, Utf8Lines) else [body or "" for body in bodies]
+def _texts(bodies: Sequence[Any]) -> Sequence[str]:
+    """The texts, of which a list holds the paragraphs."""
+    if isinstance(bodies, Utf8Lines):
+        return bodies
+    return [body if isinstance(body, str) else "\n\n".join(() if body is None else body) for body in bodies]
 
 
 @contextmanager

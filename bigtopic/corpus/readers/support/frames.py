@@ -61,7 +61,7 @@ def frame_layout(frame: Any, options: Options, where: str) -> TableLayout:
 
 def frame_kind(frame: Any, layout: TableLayout) -> str:
     """The kind of the documents, from the first rows."""
-    return kind_of_all(series_values(frame.iloc[:1000, layout.body]))
+    return kind_of_all(series_values(frame.iloc[:1000, layout.body]), layout.body_name)
 
 
 def frame_documents(frame: Any, layout: TableLayout, place: Callable[[int], str]) -> Documents:

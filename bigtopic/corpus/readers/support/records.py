@@ -112,7 +112,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
             f"{where} has no columns, so {options.keep_columns[0]!r} cannot be kept; give columns as a mapping, "
             "{name: values}, with one value per document"
         )
-    kind = kind_of_all(bodies)
+    kind = kind_of_all(bodies, layout.body)
     if kind == "?":
         wrong = next(item for item in bodies if kind_of(item) == "?")
         raise InputError(

@@ -121,3 +121,10 @@ def test_a_first_record_as_long_as_what_is_looked_at(longer, indent, tmp_path):
     reader = open_source(path)
     (block,) = [reader.parse(chunk) for stream in reader.streams() for chunk in stream.chunks()]
     assert block.n_docs == 2 and "dog" in block.vocabulary
+
+
+def test_a_folder_of_many_texts_is_recognised_by_the_first_of_them(tmp_path, n_bytes_read):
+    for number in range(100):
+        (tmp_path / f"{number}.txt").write_text("some words")
+    open_source(tmp_path)
+    assert 0 < n_bytes_read() < 100 * len("some words")

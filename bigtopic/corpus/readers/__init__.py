@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -266,18 +267,22 @@ _LOOKED_AT = 20  # files of each suffix
 
 
 def _by_format(files: list[File]) -> dict[str, list[File]]:
-    """Files with content by the name of their format. Those of one suffix are of one, if the first of them are."""
+    """Files by the name of their format. Those of one suffix are of one, if the first of them are."""
     suffixes: dict[str, list[File]] = {}
     for file in files:
         suffix = Path(file.name).suffix.lower()
         suffixes.setdefault("" if suffix[1:].isdigit() else suffix, []).append(file)
     kinds: dict[str, list[File]] = {}
     for some in suffixes.values():
-        some = [file for file in some if not file.empty]
-        first = {_short(_recognise(file)) for file in some[:_LOOKED_AT]}
-        for file in some:
-            format = next(iter(first)) if len(first) == 1 else _short(_recognise(file))
-            kinds.setdefault(format, []).append(file)
+        full = (file for file in some if not file.empty)
+        first = {file.path: _short(_recognise(file)) for file in islice(full, _LOOKED_AT)}
+        if len({*first.values()}) == 1:
+            kinds.setdefault(next(iter(first.values())), []).extend(some)
+            continue
+        for path, format in first.items():
+            kinds.setdefault(format, []).append(File(path))
+        for file in full:
+            kinds.setdefault(_short(_recognise(file)), []).append(file)
     return kinds
 
 

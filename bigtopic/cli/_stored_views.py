@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from bigtopic.cli import _show
 from bigtopic.cli._options import connected
 from bigtopic.counted import counted
 
@@ -34,6 +33,7 @@ def store(
     CorpusExists
         When there is something at a path, and `overwrite` is false or it is not a corpus.
     """
+    from bigtopic.cli import _show
     from bigtopic.cli._stores import is_corpus, require_lock, require_room
     from bigtopic.errors import CorpusExists
     from bigtopic.ingestion.ingest import ingest

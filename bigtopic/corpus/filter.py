@@ -49,7 +49,7 @@ class VocabularySettings:
                 )
         most = self.max_features
         if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-            raise SettingError(f"max_features={most!r}: give a whole number from 1, or None to keep all")
+            raise SettingError(f"{argument('max_features', most)}: give a whole number from 1, or None")
 
     @property
     def idle(self) -> bool:

@@ -162,11 +162,11 @@ def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
     if isinstance(topics, list | tuple):
         short = [number for number, words in enumerate(topics) if len(words) < n_top]
         if short or not topics:
-            raise SettingError(f"n_top={n_top}: topics {short or 'given'} have fewer words")
+            raise SettingError(f"{argument('n_top')}={n_top}: topics {short or 'given'} have fewer words")
         return np.stack([vocabulary.index_of(words[:n_top]) for words in topics]).astype(np.int64)
     source = subject.source
     if n_top > source.n_words:
-        raise SettingError(f"n_top={n_top}: the model has only {source.n_words} words")
+        raise SettingError(f"{argument('n_top')}={n_top}: the model has only {source.n_words} words")
     ids, _ = top_words(source, n_top)
     return source.vocabulary.mapping_to(vocabulary).astype(np.int64)[ids]
 

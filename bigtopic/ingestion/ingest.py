@@ -273,7 +273,7 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
 
 def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
     if n_threads is not None and n_threads < 1:
-        raise SettingError(f"n_threads={n_threads}: must be positive")
+        raise SettingError(f"{argument('n_threads')}={n_threads}: must be positive")
     shared = not root.url.startswith("memory://")  # other processes cannot write to this one's memory
     return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
 

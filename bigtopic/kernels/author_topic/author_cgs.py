@@ -28,7 +28,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.kernels.author_topic.support.counts import VIEWS
 from bigtopic.kernels.author_topic.support.lists import author_lists
 from bigtopic.kernels.support.entry import INLINE, OUTER, UNCOUNTED, frozen
@@ -248,7 +248,7 @@ def run(
     author_indptr, authors, most = author_lists(docs)
     if most * n >= _MOST_LABELS:
         raise SettingError(
-            f"n_components={n}: with {most} authors of a document, at most {_MOST_LABELS // most}"
+            f"{argument('n_components')}={n}: with {most} authors of a document, at most {_MOST_LABELS // most}"
         )
     labels = buffers.empty(int(counts.sum()), np.int32)
     labels[:] = -1 if state is None else state["labels"]

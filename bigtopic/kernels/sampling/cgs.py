@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
 from bigtopic.kernels.support.few_topics import FewTopics
@@ -111,7 +111,7 @@ def sampler(
     n = hyper.n_components
     assert len(totals) % LANES == 0, "rows come in whole vectors"
     if n > _MOST_TOPICS:
-        raise SettingError(f"n_components={n}: kernel 'cgs' has at most {_MOST_TOPICS}")
+        raise SettingError(f"{argument('n_components')}={n}: kernel 'cgs' has at most {_MOST_TOPICS}")
     kind = FewTopics if n <= FEW_TOPICS else ManyTopics
     return kind(docs, by_word, topic_words, totals, hyper.doc_topic_prior, labels, change, drawn)
 

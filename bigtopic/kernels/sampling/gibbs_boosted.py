@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.sampling import gibbs
 from bigtopic.kernels.sampling.gibbs import STARTS
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
@@ -253,7 +253,7 @@ def _checked(hyper: Hyper) -> int:
         raise SettingError(f"start={hyper.options['start']!r}: must be one of {', '.join(STARTS)}")
     if hyper.n_components > _MOST_TOPICS:
         raise SettingError(
-            f"n_components={hyper.n_components}: kernel 'gibbs_boosted' has at most {_MOST_TOPICS}"
+            f"{argument('n_components')}={hyper.n_components}: kernel 'gibbs_boosted' has at most {_MOST_TOPICS}"
         )
     return _burn_in(hyper.options)
 

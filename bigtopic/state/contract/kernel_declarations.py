@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.models.base import ArraySpec
 from bigtopic.state.contract.declaration_rules import (
     check_arguments,
@@ -180,7 +180,7 @@ def check_slice_size(kernel: Kernel, slice_size: int | None, batch_size: int | N
             raise SettingError(
                 f"slice_size={slice_size}: kernel {kernel.name!r} needs a whole minibatch in each call, because the "
                 "topics of two calls begin unaligned and cannot be added; leave slice_size out, or give "
-                f"batch_size={slice_size} for smaller minibatches"
+                f"{argument('batch_size', slice_size)} for smaller minibatches"
             )
         return
     if kernel.interacts and slice_size is None:

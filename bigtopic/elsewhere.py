@@ -86,7 +86,6 @@ ATTRIBUTES: Names = {
     "topic_changes(other)": "diff",
     "score(documents)": "log_perplexity ll_per_word",
     "bigtopic.evaluate.bound(model, documents)": "bound",
-    "partial_fit(documents)": "update",
     "fit(documents)": "train",
     "bigtopic.load_model(path)": "load",
     "get_feature_names_out()": "get_feature_names",

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from bigtopic import discovery
+from bigtopic.cli._pipes import without_copies
 from bigtopic.cli._repeat import CONFIG, name_config, of_config
 from bigtopic.errors import BigtopicError, did_you_mean, worded
 from bigtopic.printable import printable
@@ -24,7 +25,11 @@ _ORDER = (
     "demo",
     "ingest",
     "authors",
+    "compact",
+    "select",
+    "split",
     "info",
+    "verify",
     "methods",
     "train",
     "topics",
@@ -99,7 +104,8 @@ class Verbs(click.Group):
         """A message in the options of the verb that runs."""
         verb = self.get_command(ctx, ctx.invoked_subcommand or "")
         message = getattr(error, "message", None) or str(error) or type(error).__name__
-        return worded(message, partial(_option, [] if verb is None else _options(verb, ctx)))
+        options = [] if verb is None else _options(verb, ctx)
+        return without_copies(worded(message, partial(_option, options)), ctx)
 
 
 @contextmanager

@@ -69,10 +69,10 @@ def joined(
 
 def options_of(members: Iterable[Any]) -> list[click.Parameter]:
     """An option for each setting that one or several of the members (measures, plots) have."""
-    settings: dict[str, list[Any]] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for member in members:
         for name, setting in member.settings.items():
-            settings.setdefault(name, []).append(setting)
+            settings.setdefault(name, {})[member.name] = setting
     return [_option(name, same, settings.keys()) for name, same in settings.items()]
 
 
@@ -91,14 +91,26 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
-def _option(name: str, settings: Sequence[Any], taken: Collection[str]) -> click.Option:
-    """The option of a setting that one or several measures have; its old name is a second spelling, unless taken."""
-    setting, defaults = settings[0], list(dict.fromkeys(str(setting.default) for setting in settings))
-    old = sorted({setting.formerly for setting in settings} - {"", *taken})
+def _option(name: str, members: Mapping[str, Any], taken: Collection[str]) -> click.Option:
+    """The option of a setting that measures or plots of these names have, whose meanings and defaults may differ; its
+    old name is a second spelling, unless taken."""
+    setting, defaults = next(iter(members.values())), _for_each({m: s.default for m, s in members.items()})
+    old = sorted({setting.formerly for setting in members.values()} - {"", *taken})
     return click.Option(
         [*(f"--{spelling.replace('_', '-')}" for spelling in (name, *old)), name],
         type=click.Choice(setting.choices) if setting.choices else type(setting.default),
         default=setting.default,
-        show_default=True if len(defaults) == 1 else " or ".join(defaults),
-        help=setting.meaning,
+        show_default=True if defaults == str(setting.default) else defaults,
+        help=_for_each({member: own.meaning for member, own in members.items()}),
     )
+
+
+def _for_each(values: Mapping[str, Any]) -> str:
+    """One text for what all members share, otherwise one for each, after its name."""
+    texts = {member: str(value) for member, value in values.items()}
+    shared: dict[str, list[str]] = {}
+    for member, text in texts.items():
+        shared.setdefault(text, []).append(member)
+    if len(shared) == 1:
+        return next(iter(shared))
+    return "; ".join(f"{', '.join(members)}: {text.rstrip('.')}" for text, members in shared.items())

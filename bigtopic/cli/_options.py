@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,8 +10,11 @@ from typing import Any
 
 import click
 
+from bigtopic.counted import counted
+
 __all__ = ["Duration", "as_json", "connected", "duration", "number", "parallel", "random_state"]
 
+_THREADS_EACH = 16  # processors
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
@@ -66,6 +70,17 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
     return value
 
 
+def _threads(context: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
+    """Refuse so many threads that they only take memory."""
+    from bigtopic.parallel.cluster import default_threads
+
+    if value is not None and value > _THREADS_EACH * (n := default_threads()):
+        raise click.BadParameter(
+            f"{value} threads for {counted(n, 'processor')} would only take memory; give {n}, or leave it out"
+        )
+    return value
+
+
 def parallel(function: _Decorated) -> _Decorated:
     """--scheduler and --threads."""
     for option in (
@@ -73,6 +88,7 @@ def parallel(function: _Decorated) -> _Decorated:
             "--threads",
             "n_threads",
             type=click.IntRange(1),
+            callback=_threads,
             help="Number of threads; default all processors.",
         ),
         click.option(
@@ -106,8 +122,13 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         return
     from bigtopic.parallel.cluster import resolve_client
 
-    client = resolve_client(scheduler)
+    client, context = resolve_client(scheduler), click.get_current_context(silent=True)
+    quiet = context is None or not context.find_root().params.get("debug")
+    if quiet:  # a dead scheduler is one error of this command: Dask logs tracebacks of every connection
+        logging.disable(logging.CRITICAL)
     try:
         yield client
     finally:
         client.close()
+        if quiet:
+            logging.disable(logging.NOTSET)

@@ -10,12 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
 
+import click
+
 from bigtopic.errors import InputError
 
-__all__ = ["STANDARD", "source_file", "standard_input"]
+__all__ = ["STANDARD", "source_file", "standard_input", "without_copies"]
 
 STANDARD = "-"
-_NAME = "standard-input"  # what messages call it, after the name of the temporary folder
+_COPY = "bigtopic.standard-input"  # path of the temporary file, in `click.Context.meta`
 
 
 @contextmanager
@@ -25,10 +27,18 @@ def source_file(path: str) -> Iterator[str]:
         yield path
         return
     with TemporaryDirectory(prefix="bigtopic-") as folder:
-        copy = Path(folder) / _NAME
+        copy = Path(folder) / "standard-input"
         with copy.open("wb") as file:
             shutil.copyfileobj(standard_input().buffer, file)
+        if (context := click.get_current_context(silent=True)) is not None:
+            context.meta[_COPY] = str(copy)
         yield str(copy)
+
+
+def without_copies(message: str, context: click.Context) -> str:
+    """A message, in which the temporary file is called standard input."""
+    copy = context.meta.get(_COPY)
+    return message if copy is None else message.replace(copy, "standard input")
 
 
 def standard_input() -> TextIO:

@@ -48,7 +48,7 @@ def is_result_of(checkpoint: str, url: str) -> bool:
     return "partial_fits" not in run and run.get("checkpoint") == identity_hash(about.get("identity", {}))
 
 
-def require_room(url: str) -> None:
+def require_room(url: str, kind: str = "model") -> None:
     """Check that a new store can be written here, before hours of work are spent on it.
 
     Raises
@@ -63,7 +63,7 @@ def require_room(url: str) -> None:
 
     place = Place.of(url)
     if place.exists() and (place.names() or not (place.local and Path(place.url).is_dir())):
-        raise CorpusExists(f"{place.url} exists but is not a model; give another path")
+        raise CorpusExists(f"{place.url} exists but is not a {kind}; give another path")
     folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise StoreError(

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from bigtopic.cli._values import PATH
+from bigtopic.counted import counted
 
-__all__ = ["conditions", "of_documents"]
+__all__ = ["conditions", "of_documents", "where_option"]
+
+
+def where_option(**settings: Any) -> Callable[..., Any]:
+    """--where."""
+    return click.option(
+        "--where",
+        "where",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Only documents with this value of a column, or from a to b: year=2000..2005. May be repeated.",
+        **settings,
+    )
 
 
 def of_documents(function: Callable[..., Any]) -> Callable[..., Any]:
     """--theta and --where."""
     for option in (
-        click.option(
-            "--where",
-            "where",
-            multiple=True,
-            metavar="COLUMN=VALUE",
-            help="Only documents with this value of a column, or from a to b: year=2000..2005. May be repeated.",
-        ),
+        where_option(),
         click.option(
             "--theta",
             type=PATH,
@@ -32,7 +39,7 @@ def of_documents(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def conditions(given: Iterable[str], documents: Any) -> dict[str, Any]:
+def conditions(given: Sequence[str], documents: Any) -> dict[str, Any]:
     """What `Corpus.select` takes, from COLUMN=VALUE; values have the type of the column of these documents."""
     found: dict[str, Any] = {}
     for text in given:
@@ -50,6 +57,12 @@ def conditions(given: Iterable[str], documents: Any) -> dict[str, Any]:
         kind = documents.run(0, 1, order="stored").read_column(name).dtype.kind
         low, dots, high = value.partition("..")
         found[name] = slice(_typed(low, kind), _typed(high, kind)) if dots else _typed(value, kind)
+    if found and not documents.select(**found).n_docs:
+        shown = " ".join(f"--where {text}" for text in given)
+        raise click.UsageError(
+            f"{shown}: none of the {counted(len(documents), 'document')} meets "
+            f"{'this condition' if len(found) == 1 else 'these conditions together'}"
+        )
     return found
 
 

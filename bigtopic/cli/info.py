@@ -27,7 +27,7 @@ def command(store: str, verify: bool, as_json: bool) -> None:
     """
     from bigtopic.cli import _show
 
-    facts, lines = _described(store, verify)
+    facts, lines = described(store, verify)
     if as_json:
         _show.to_json({**facts, "verified": verify})
     else:
@@ -36,7 +36,7 @@ def command(store: str, verify: bool, as_json: bool) -> None:
             click.echo("  every array is as it was written")
 
 
-def _described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+def described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """What is known about a store, as JSON values and as lines."""
     from bigtopic.cli import _facts, _stores
     from bigtopic.cli.train import command as train

@@ -217,7 +217,7 @@ class TopicLearning(DocumentQuestions):
             corpus, growth.first_new_row(self.run_, corpus) if first_new is None else first_new
         )
         needs_all = self._or_method("batch_size") is None or model.document_state is not None
-        if not new.n_docs and (only_new or needs_all):
+        if not new.n_docs and only_new:
             raise InputError(
                 f"there are no new documents: the model has learned from all {corpus.n_docs:,} of {corpus.url}"
             )

@@ -11,7 +11,7 @@ from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.types import Block
 
@@ -39,7 +39,9 @@ def split_records(
     """
     corpus, seed = documents_of(records, "records"), checked_seed(random_state)
     if isinstance(test_size, bool) or not isinstance(test_size, float) or not 0 < test_size < 1:
-        raise SettingError(f"test_size={test_size!r}: must be a share of each row's records, between 0 and 1")
+        raise SettingError(
+            f"{argument('test_size', test_size)}: must be a share of each row's records, between 0 and 1"
+        )
     train, test = (
         [_ChosenRecords(part, test_size, seed, side) for part in corpus.parts] for side in (False, True)
     )

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from bigtopic.errors import argument
+
 __all__ = ["corpus_identity", "differences", "identity_hash"]
 
 
@@ -50,4 +52,6 @@ def _difference(path: str, before: Any, now: Any) -> str:
     shown = [f"{value!r:.60}" for value in (before, now)]
     if shown[0] == shown[1] or isinstance(before, dict | list) or isinstance(now, dict | list):
         return f"{path} is another one"
-    return f"{path} was {shown[0]}, is {shown[1]}"
+    setting = path.removeprefix("settings.")
+    shown_path = argument(setting) if setting != path and "." not in setting else path
+    return f"{shown_path} was {shown[0]}, is {shown[1]}"

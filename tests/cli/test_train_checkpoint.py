@@ -90,7 +90,7 @@ def test_what_is_there_is_told(tmp_path, corpus):
     again = train(stored, tmp_path / "b.zarr", "--checkpoint", path)
     assert again.exit_code == 2 and "holds a run already" in again.output and "--resume" in again.output
     other = train(stored, tmp_path / "b.zarr", "--checkpoint", path, "--resume", "--passes", 7)
-    assert other.exit_code == 2 and "settings.max_iter was None, is 7" in other.output
+    assert other.exit_code == 2 and "--passes was None, is 7" in other.output
     alone = train(stored, tmp_path / "b.zarr", "--resume")
     assert alone.exit_code == 2 and "--checkpoint" in alone.output
     assert not (tmp_path / "b.zarr").exists()

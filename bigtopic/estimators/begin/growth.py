@@ -11,6 +11,7 @@ from bigtopic.estimators.saved.settings import without_password
 
 __all__ = ["first_new_row", "is_same", "next_row", "since"]
 
+_IN_PYTHON = "call partial_fit(documents) with those, or give first_new=, their first row"
 _ALL = "pass --documents all to learn from all of them"
 
 
@@ -50,7 +51,7 @@ def first_new_row(run: Mapping[str, Any] | None, corpus: Corpus) -> int:
     if not is_same(run, corpus):
         raise SettingError(
             f"the model learned from {_named(known.get('url'))}, not from {_named(corpus.url)}, so which documents are "
-            f"new is not known: {either('give first_new=, the source row of the first, 0 for all', _ALL)}"
+            f"new is not known: {either(_IN_PYTHON, _ALL)}"
         )
     n_known = known["documents"]
     if "rows" not in known:  # recorded by a version that counted documents alone

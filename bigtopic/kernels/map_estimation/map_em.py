@@ -122,7 +122,7 @@ def run(
     prior = hyper.doc_topic_prior
     if not (prior >= 1).all():
         raise SettingError(
-            f"{argument('doc_topic_prior')}={float(prior.min()):g}: kernel 'map_em' needs at least 1 in every topic, "
+            f"{argument('doc_topic_prior', float(prior.min()))}: kernel 'map_em' needs at least 1 in every topic, "
             f"because the maximum a posteriori does not exist below. Set {argument('doc_topic_prior', 1)} for maximum "
             "likelihood, or choose a method with another kernel (vb, cvb0, gibbs, ope)"
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, argument, warn
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, argument, either, warn
 from bigtopic.state.checkpoints.versions import FORMAT, is_rest, run_of, versions
 from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage.journal import require_free
@@ -20,6 +20,7 @@ __all__ = ["CheckpointRoot"]
 
 VERSION = 1
 _WHAT = "a bigtopic checkpoint"
+_LONGER = "run 'bigtopic train --continue-from MODEL --documents all'"
 
 
 class CheckpointRoot:
@@ -77,7 +78,7 @@ class CheckpointRoot:
             raise ModelError(
                 f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what the run "
                 "began with, the version of bigtopic included, or another path; to learn longer, resume it as it "
-                "began, then call partial_fit"
+                f"began, then {either('call partial_fit', _LONGER)}"
             )
 
     def begin(self) -> None:

@@ -160,12 +160,18 @@ def read(place: Place) -> About | None:
     ModelError
         When the description is damaged, or of a newer format.
     """
+    names = set(place.names()) - {DRAFT}
     with suppress(NotAGroup):
         attributes = group_attributes(place)
-        if attributes is None and not set(place.names()) - {DRAFT}:
+        if attributes is None and not names:
             return None
         if attributes is not None and FORMAT in attributes:
             return _checked(attributes[FORMAT], place)
+    if "parts" in names:
+        raise ModelError(
+            f"{place.url}/{ROOT} is missing or damaged: restore it from a copy, or begin the run again in another "
+            "folder; the topics in this one can still be read"
+        )
     raise CorpusExists(f"{place.url} exists but holds no state of documents; choose another folder")
 
 

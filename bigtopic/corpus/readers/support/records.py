@@ -96,7 +96,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
         if body is None:
             raise InputError(
                 f"{where}: none of the fields {', '.join(map(str, names))} is known to be the document; "
-                f"name it with {argument('text_column')}={_moved_up(_inner_body(records))}"
+                f"name it with {argument('text_column', ...)}{_moved_up(_inner_body(records))}"
             )
         for name in options.keep_columns or ():
             choose(name, (), names, "field", where)

@@ -1,0 +1,64 @@
+"""Views of a corpus, written as corpora of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from bigtopic.cli._options import connected
+from bigtopic.counted import counted
+
+__all__ = ["store"]
+
+
+def store(
+    paths: Sequence[str],
+    views: Sequence[Any],
+    overwrite: bool,
+    as_json: bool,
+    scheduler: str | None,
+    n_threads: int | None,
+) -> None:
+    """Write each view to its path, and say so. Nothing is written if one of the paths is taken.
+
+    Parameters
+    ----------
+    paths : where each view goes
+    views : of a stored corpus
+
+    Raises
+    ------
+    CorpusExists
+        When there is something at a path, and `overwrite` is false or it is not a corpus.
+    """
+    from bigtopic.cli import _show
+    from bigtopic.cli._stores import is_corpus, require_lock, require_room
+    from bigtopic.errors import CorpusExists
+    from bigtopic.ingestion.ingest import ingest
+    from bigtopic.storage.place import Place
+
+    urls = [views[0].url, *(Place.of(path).url for path in paths)]
+    for number, path in enumerate(paths, 1):
+        if urls[number] in urls[:number]:
+            raise click.UsageError(f"{path} is given twice: give each corpus a path of its own")
+        if not is_corpus(path):
+            require_room(path, "corpus")
+        elif not overwrite:
+            raise CorpusExists(
+                f"{path} is already a corpus; pass --overwrite to replace it, or give another path"
+            )
+        else:
+            require_lock(path)
+    made = {}
+    with connected(scheduler) as client:
+        for path, view in zip(paths, views, strict=True):
+            made[path] = ingest(
+                view, path, overwrite=overwrite, client=client, n_threads=n_threads, shuffle=view.shuffled
+            )
+    if as_json:
+        _show.to_json([{"wrote": path, "documents": len(corpus)} for path, corpus in made.items()])
+        return
+    for path, corpus in made.items():
+        _show.line(f"Wrote {counted(len(corpus), 'document')} to {path}")

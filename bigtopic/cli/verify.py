@@ -1,0 +1,34 @@
+"""`bigtopic verify`: read every chunk of stores, and check it."""
+
+from __future__ import annotations
+
+import click
+
+from bigtopic.cli._options import as_json
+from bigtopic.cli._values import PATH
+
+
+@click.command("verify", short_help="Read and check every chunk of stores.")
+@click.argument("stores", nargs=-1, required=True, metavar="STORE...", type=PATH)
+@as_json
+def command(stores: tuple[str, ...], as_json: bool) -> None:
+    """Read every chunk of each STORE, a corpus, a model or topics of documents, and check that it is as it was written.
+
+    Checksums, counts and the rules of the format are checked; the first damage ends the command with exit code 2, and
+    names the part and the array. `bigtopic info STORE --verify` describes the store, too.
+
+    \b
+    Example:
+        bigtopic verify articles.zarr topics.zarr theta.zarr
+    """
+    from bigtopic.cli import _show
+    from bigtopic.cli.info import described
+
+    found = []
+    for store in stores:
+        kind = described(store, verify=True)[0]["kind"]
+        found.append({"store": store, "kind": kind, "verified": True})
+        if not as_json:
+            _show.line(f"{store}: every array of the {kind} is as it was written")
+    if as_json:
+        _show.to_json(found)

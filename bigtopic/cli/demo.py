@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json, random_state
-from bigtopic.cli._values import PATH
+from bigtopic.cli.options._shared import as_json, random_state
+from bigtopic.cli.options._values import PATH
 from bigtopic.printable import printable
 
 _TEST_SHARE = 0.1

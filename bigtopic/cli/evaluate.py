@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._measures import WithSettings, given
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._values import PATH
+from bigtopic.cli.options._measures import WithSettings, given
+from bigtopic.cli.options._shared import as_json, connected, parallel
+from bigtopic.cli.options._values import PATH
 
 
 @click.command("evaluate", cls=WithSettings, short_help="Score a model on a corpus.")

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._measures import is_given
-from bigtopic.cli._options import as_json, connected, duration, number, parallel, random_state
-from bigtopic.cli._values import PATH, completed, settings
+from bigtopic.cli.options._measures import is_given
+from bigtopic.cli.options._shared import as_json, connected, duration, number, parallel, random_state
+from bigtopic.cli.options._values import PATH, completed, settings
 from bigtopic.counted import counted
 
 _OF_EVERY_RUN = {  # options that --continue-from leaves open

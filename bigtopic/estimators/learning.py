@@ -13,8 +13,8 @@ from bigtopic.elsewhere import answering
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.estimators import starts
 from bigtopic.estimators.begin import given, growth, streams
-from bigtopic.estimators.document_questions import DocumentQuestions
 from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_positive, words_to_remember
+from bigtopic.estimators.questions.document_questions import DocumentQuestions
 from bigtopic.estimators.saved import checkpoints, run_record
 from bigtopic.estimators.saved import settings as saved_settings
 from bigtopic.learning.events import Callback

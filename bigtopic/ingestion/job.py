@@ -262,8 +262,8 @@ def _parsed(
                 doubtful = run.doubtful_author
                 warn(
                     f"{doubtful!r:.100} is taken for one author, but may name several; set "
-                    f"{argument('author_separator', ...)} to what stands between names, such as ',' or ' and ', or to '' if "
-                    "it is one name"
+                    f"{argument('author_separator', ...)} to what stands between names, such as ',' or ' and ', or to "
+                    "'' if it is one name"
                 )
             names.add(run)
             n_entries += run.nnz

@@ -15,7 +15,7 @@ from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.counted import counted
 from bigtopic.elsewhere import of_argument
-from bigtopic.errors import SettingError, warn
+from bigtopic.errors import SettingError, argument, warn
 
 __all__ = [
     "check_names",
@@ -100,7 +100,7 @@ def as_in_texts(settings: TextSettings) -> Any:
     several = [word for word in words if _is_phrase(word) and not any(map(_is_phrase, pieces[word]))]
     if several:
         warn(
-            f"stop_words: {several[0]!r} is several words, and a stop word is one, so "
+            f"{argument('stop_words')}: {several[0]!r} is several words, and a stop word is one, so "
             f"{counted(len(several), 'such entry is', 'such entries are')} not used; list the words that go, or drop "
             "terms of several words with corpus.filter_vocabulary(drop=[...])"
         )

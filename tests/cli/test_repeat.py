@@ -94,7 +94,6 @@ def test_a_model_records_its_run(model, corpus):
         "documents": 200,
         "rows": 200,
         "tokens": 4000.0,
-        "rows": 200,
     }
     assert found["settings"]["validation"] == 0.1 and found["settings"]["method"] == "online-cvb0"
     assert found["versions"]["numpy"] == np.__version__

@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.estimators.topic_questions import TopicQuestions
+from bigtopic.estimators.questions.topic_questions import TopicQuestions
 from bigtopic.questions import words
 from bigtopic.questions.documents import (
     DocumentTopics,

@@ -97,7 +97,7 @@ CASES = [
          {"format": "files"}),
     refused("serialized Java", b"\xac\xed\x00\x05sr\x00\x0bcat", "MALLET"),
     # --- bytes
-    refused("a Word document", packed("[Content_Types].xml", "word/document.xml"), "DOCX", "pandoc -t plain a.txt"),
+    refused("a Word document", packed("[Content_Types].xml", "word/document.xml"), "DOCX", "pandoc -t plain a.txt -o"),
     refused("an EPUB book", packed("mimetype").replace(b"cat", b"application/epub+zip"), "EPUB", "pandoc"),
     refused("a ZIP archive", packed("cat.txt"), "ZIP", "unzip"),
     refused("a tar archive", packed("cat.txt", opened=tarfile.open), "tar archive", "tar -xf"),

@@ -1,8 +1,8 @@
 """Dumps of a MediaWiki (Wikipedia): the articles, as plain text.
 
-A document is the last revision of a page of namespace 0; redirects are left out. The title is the id. Links to files and
-categories are left out. Pages are cut out of the dump by their tags, so that it is read in bounded memory and parsed in
-parallel, by mwxml and mwparserfromhell.
+A document is the last revision of a page of namespace 0; its title is the id. Redirects are left out, and in texts the
+links to files and categories. Pages are cut out of the dump by their tags, so that it is read in bounded memory, and
+parsed in parallel by mwxml and mwparserfromhell.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ __all__ = ["match", "open_reader"]
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SAMPLED = re.compile(
-    rf"\s*(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+)?(?:'?[^\s|]+)?\|(?![| \t]*$).*[^|\s]\s*".encode()
+    rf"(?![ \t]*\|.*\|\s*$)\s*(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+)?(?:'?[^\s|]+)?\|.*".encode()
 )
 _COUNTED = re.compile(rf"[^\s|:]:{_NUMBER}(?=\s|$)".encode())
-_TITLED = re.compile(rb"[ \t]'?[^\s|]*\|[^\W\d]\w*[ \t]")
+_TITLED = re.compile(rb"[ \t]'?[^\s|]*\|[^\W\d]\w*(?:\s|$)")
 
 
 def match(file: File) -> float:

@@ -24,18 +24,16 @@ _LINE = re.compile(rb"(\S+(?: \S+){0,4})\t(\d+)")
 
 
 def match(file: File) -> float:
-    """Three lines or more of a word that occurs once and a number; with several words, the numbers must not rise."""
+    """Every line is a word that occurs once and a number; of several words, in three lines or more that never rise."""
     found = [_LINE.fullmatch(line.rstrip()) for line in sample_lines(file)]
     matches = [line for line in found if line is not None]
-    if len(matches) < 3 or len(matches) < len(found):
-        return 0.0
     words, counts = [line[1] for line in matches], [int(line[2]) for line in matches]
+    if not matches or len(matches) < len(found) or len(set(words)) < len(words):
+        return 0.0
     single = not any(b" " in word for word in words)
-    falling = all(n >= after for n, after in pairwise(counts))
-    lettered = sum(re.search(rb"[^\W\d]|[\x80-\xff]", word) is not None for word in words)
-    return (
-        0.85 if len(set(words)) == len(words) and (single or falling) and 2 * lettered > len(words) else 0.0
-    )
+    falling = len(counts) > 2 and all(n >= after for n, after in pairwise(counts))
+    lettered = any(re.search(rb"[^\W\d]|[\x80-\xff]", word) for word in words)
+    return 0.85 if lettered and (single or falling) else 0.0
 
 
 def open_reader(files: Sequence[File], options: Options) -> WordCountsReader:

@@ -23,18 +23,22 @@ _SAMPLED = re.compile(
     rf"(?![ \t]*\|.*\|\s*$)\s*(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+)?(?:'?[^\s|]+)?\|.*".encode()
 )
 _COUNTED = re.compile(rf"[^\s|:]:{_NUMBER}(?=\s|$)".encode())
+_SIGNED = re.compile(rb"[+-]?1(?:\.0)?\s[^|]*\|")
 _TITLED = re.compile(rb"[ \t]'?[^\s|]*\|[^\W\d]\w*(?:\s|$)")
 
 
 def match(file: File) -> float:
-    """Every line begins with numbers and a tag, if anything, and a bar; a word has a count, or a bar touches a name."""
+    """Every line has numbers and a tag, if anything, and a bar; a word has a count, a bar touches a name, or labels are
+    +1 and -1.
+    """
     lines = sample_lines(file)
     if not lines or not all(map(_SAMPLED.fullmatch, lines)):
         return 0.0
     features = [line.partition(b"|")[2] for line in lines]
     counted = any(map(_COUNTED.search, features))
     titled = len(lines) > 1 and all(map(_TITLED.search, lines))
-    return 0.85 if counted or titled else 0.0
+    signed = len(lines) > 1 and all(map(_SIGNED.match, lines)) and any(line[:1] in b"+-" for line in lines)
+    return 0.85 if counted or titled or signed else 0.0
 
 
 def open_reader(files: Sequence[File], options: Options) -> VowpalWabbitReader:

@@ -50,6 +50,11 @@ PAGES = [
     PAGE % ("Kitty", 0, 3, '<redirect title="Cat" />', "#REDIRECT [[Cat]]"),
     PAGE % ("Dog", 0, 4, "", "== Dog ==\n* barks\n[[Kategorie:Pet]]"),
 ]  # fmt: skip
+OLD = [
+    (PAGES[0] + PAGES[3]).replace("<ns>0</ns>", ""),
+    (PAGE % ("Datei:Cat.jpg", 6, 2, "", "picture")).replace("<ns>6</ns>", ""),
+    (PAGE % ("Kitty", 0, 3, "", "#redirect [[Cat]]")).replace("<ns>0</ns>", ""),
+]
 DUMP = Read(2, {"cat": 1, "beast": 1, "dog": 1, "barks": 1}, ids=["Cat", "Dog"], columns={})
 MAIL = (
     "From a@b.c Mon May 14 23:39:00 2001\nMessage-ID: <1@b.c>\nFrom: Ann <a@b.c>\n"
@@ -66,6 +71,8 @@ CASES = [
     # --- read by a reader
     Case("a MediaWiki dump", Files({"dump.xml": WIKI % "".join(PAGES)}), DUMP),
     Case("a MediaWiki dump with a prologue", Files({"x": '<?xml version="1.0"?>\n' + WIKI % "".join(PAGES)}), DUMP),
+    Case("an old MediaWiki dump, without numbers of namespaces",
+         Files({"x": WIKI % "".join(OLD)}), DUMP),
     Case("a folder of MediaWiki dumps",
          Files({"1.xml": WIKI % "".join(PAGES[:2]), "2.xml": WIKI % "".join(PAGES[2:])}), DUMP),
     refused("a MediaWiki dump cut short", (WIKI % "".join(PAGES))[:-200], "cut short"),

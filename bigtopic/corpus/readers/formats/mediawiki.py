@@ -23,6 +23,8 @@ __all__ = ["match", "open_reader"]
 
 _BEGIN = re.compile(rb"\s*(?:<\?xml[^>]*\?>\s*)?<mediawiki[\s>]")
 _PAGE_END = b"</page>"
+_REDIRECT = re.compile(rb"<redirect[\s/>]|<text[^>]*>\s*#redirect\b", re.IGNORECASE)
+_PREFIX = re.compile(rb"<title>([^<:]+):")
 _LEFT_OUT = (6, 14)  # namespaces of files and categories
 
 
@@ -55,20 +57,31 @@ def page_end(buffer: bytes, start: int) -> int:
     return found + len(_PAGE_END) if found >= 0 else -1
 
 
-def articles(data: bytes) -> list[bytes]:
+def articles(data: bytes, head: bytes) -> list[bytes]:
     """The pages in some bytes that are articles; the first may follow the head of the dump."""
     pages = (page[max(0, page.find(b"<page>")) :] for page in data.split(_PAGE_END)[:-1])
-    return [page + _PAGE_END for page in pages if b"<ns>0</ns>" in page and b"<redirect " not in page]
+    return [page + _PAGE_END for page in pages if _is_article(page, head)]
+
+
+def _is_article(page: bytes, head: bytes) -> bool:
+    """Old dumps have no numbers of namespaces: there, the title begins with the name of one that the head lists."""
+    if _REDIRECT.search(page):
+        return False
+    if b"<ns>" in page:
+        return b"<ns>0</ns>" in page
+    prefix = _PREFIX.search(page)
+    return prefix is None or b">" + prefix[1] + b"</namespace>" not in head
 
 
 @dataclass(frozen=True)
 class MediaWikiStream:
     file: File
+    head: bytes
     whole: bool
 
     def chunks(self) -> Iterator[Chunk]:
         for chunk in pieces(self.file, page_end, whole=self.whole):
-            yield replace(chunk, n_docs=len(articles(chunk.data))) if self.whole else chunk
+            yield replace(chunk, n_docs=len(articles(chunk.data, self.head))) if self.whole else chunk
 
 
 @dataclass
@@ -76,7 +89,7 @@ class MediaWikiReader(RecordReader):
     heads: dict[str, bytes] = field(default_factory=dict)
 
     def streams(self) -> list[MediaWikiStream]:
-        return [MediaWikiStream(file, self.options.whole) for file in self.files]
+        return [MediaWikiStream(file, self.heads[file.path], self.options.whole) for file in self.files]
 
     def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
         import mwxml
@@ -84,8 +97,10 @@ class MediaWikiReader(RecordReader):
         file = self.file_of(chunk)
         data = chunk_bytes(chunk, file)
         if b"<page>" in data[data.rfind(_PAGE_END) + 1 :]:
-            raise InputError(f"{file.path} ends in the middle of a page: it was cut short; download it again")
-        pages = articles(data)
+            raise InputError(
+                f"{file.path} ends in the middle of a page: it was cut short; download it again, or remove what follows the last </page>"
+            )
+        pages = articles(data, self.heads[file.path])
         xml = io.BytesIO(b"".join([self.heads[file.path], *pages, b"</mediawiki>"]))
 
         def place(i: int) -> str:

@@ -23,7 +23,8 @@ __all__ = ["match", "open_reader"]
 
 _BEGIN = re.compile(rb"\s*(?:<\?xml[^>]*\?>\s*)?<mediawiki[\s>]")
 _PAGE_END = b"</page>"
-_REDIRECT = re.compile(rb"<redirect[\s/>]|<text[^>]*>\s*#redirect\b", re.IGNORECASE)
+_REDIRECT = re.compile(rb"<redirect[\s/>]")
+_OLD_REDIRECT = re.compile(rb"<text[^>]*>\s*#redirect\b", re.IGNORECASE)
 _PREFIX = re.compile(rb"<title>([^<:]+):")
 _LEFT_OUT = (6, 14)  # namespaces of files and categories
 
@@ -64,11 +65,11 @@ def articles(data: bytes, head: bytes) -> list[bytes]:
 
 
 def _is_article(page: bytes, head: bytes) -> bool:
-    """Old dumps have no numbers of namespaces: there, the title begins with the name of one that the head lists."""
-    if _REDIRECT.search(page):
-        return False
+    """Old dumps mark neither redirects nor namespaces; there, titles begin with a name that the head lists."""
     if b"<ns>" in page:
-        return b"<ns>0</ns>" in page
+        return b"<ns>0</ns>" in page and _REDIRECT.search(page) is None
+    if _OLD_REDIRECT.search(page):
+        return False
     prefix = _PREFIX.search(page)
     return prefix is None or b">" + prefix[1] + b"</namespace>" not in head
 
@@ -98,7 +99,8 @@ class MediaWikiReader(RecordReader):
         data = chunk_bytes(chunk, file)
         if b"<page>" in data[data.rfind(_PAGE_END) + 1 :]:
             raise InputError(
-                f"{file.path} ends in the middle of a page: it was cut short; download it again, or remove what follows the last </page>"
+                f"{file.path} ends in the middle of a page: it was cut short; download it again, or remove what "
+                "follows the last </page>"
             )
         pages = articles(data, self.heads[file.path])
         xml = io.BytesIO(b"".join([self.heads[file.path], *pages, b"</mediawiki>"]))

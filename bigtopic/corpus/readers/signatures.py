@@ -145,7 +145,7 @@ _SPEECH = "keep what is said"
 _ELEMENTS = "take the texts out of their elements"
 _PANDOC = "pandoc -t plain FILE -o texts.txt"
 _JSON = "pandoc -f {0} -t csljson FILE | jq -c '.[]' > documents.jsonl"
-_GREP = r"grep -vE -e '-->' -e '^([0-9]*|WEBVTT.*)\r?$' FILE > text.txt"
+_GREP = r"grep -vE -e '-->' -e '^([0-9]*|WEBVTT.*)[[:space:]]*$' FILE > text.txt"
 _SOUP = "[tag.get_text() for tag in BeautifulSoup(open('FILE', encoding='latin-1'), 'html.parser')('{0}')]"
 
 

@@ -1,4 +1,4 @@
-"""Write the tables of methods, of their settings and of notes on papers into the pages, between the marks.
+"""Write the tables of methods, of their settings, of notes on papers and of signatures into the pages, between marks.
 
 python docs/methods_table.py
 """
@@ -17,7 +17,14 @@ from bigtopic.methods.settings import symbol_in, without_symbol
 
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
-    ROOT / page for page in ("README.md", "docs/papers.md", "docs/reference/settings.md", "docs/learning.md")
+    ROOT / page
+    for page in (
+        "README.md",
+        "docs/formats.md",
+        "docs/papers.md",
+        "docs/reference/settings.md",
+        "docs/learning.md",
+    )
 )
 MARKS = re.compile(r"(<!-- ([\w-]+) -->\n).*?(\n<!-- /\2 -->)", re.DOTALL)
 FEW = ("online-cvb0", "vb", "online-vb", "online-ope", "cgs", "sgs", "lds")
@@ -124,7 +131,24 @@ def of_papers() -> str:
     return "\n".join(lines).rstrip()
 
 
-OTHERS = {"kernels": of_kernels, "schemes": of_schemes, "of-methods": of_methods, "papers": of_papers}
+def of_signatures() -> str:
+    """The formats that are refused, and what to do."""
+    from bigtopic.corpus.readers.signatures import SIGNATURES
+
+    rows = [
+        (row.what, row.remedy, f"`{row.command}`" if row.command else "", "" if row.always else "yes")
+        for row in SIGNATURES
+    ]
+    return _grid(("a file that begins like", "what to do", "with", "`format=` reads it as it is"), rows)
+
+
+OTHERS = {
+    "kernels": of_kernels,
+    "schemes": of_schemes,
+    "of-methods": of_methods,
+    "papers": of_papers,
+    "signatures": of_signatures,
+}
 
 
 def _described(owner: str, name: str, default: Any, meaning: str) -> tuple[str, ...]:

@@ -672,7 +672,7 @@ PAGES = {
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "x.html"])
 def test_a_page_is_not_text(page, name, tmp_path):
-    kind = {"pdf": "PDF", "rtf": "RTF", "zip": "ZIP", "png": "PNG"}.get(page, "HTML")
+    kind = {"pdf": "PDF", "rtf": "RTF", "zip": "ZIP", "png": "PNG", "sgml": "HTML|Reuters"}.get(page, "HTML")
     path = write(tmp_path / name, PAGES[page])
     refused(path, re.escape(name), kind, "format=")
     (tmp_path / "folder").mkdir()

@@ -9,6 +9,7 @@ import json
 import lzma
 import warnings
 from collections import Counter
+from html import escape
 
 import numpy as np
 import pytest
@@ -183,6 +184,49 @@ def csv_triples(folder, counts):
     return write(folder / "toy.csv", "document,word,count\n" + body), {}
 
 
+def mallet_lines(folder, counts):
+    lines = "".join(f"d{i} X {text_of(row)}\n" for i, row in enumerate(counts))
+    return write(folder / "toy.txt", lines), {"format": "mallet"}
+
+
+def vowpal_wabbit(folder, counts):
+    rows = [" ".join(f"{WORDS[w]}:{row[w]:g}" for w in np.flatnonzero(row)) for row in counts]
+    return write(folder / "toy.vw", "".join(f"{i % 3} 'd{i}|text {row}\n" for i, row in enumerate(rows))), {}
+
+
+def word_counts(folder, counts):
+    (folder / "counts").mkdir()
+    for i, row in enumerate(counts):
+        lines = [f"{WORDS[w]}\t{int(row[w])}\n" for w in np.flatnonzero(row)]
+        write(folder / "counts" / f"{i:03d}.txt", "".join(lines))
+    return folder / "counts", {}
+
+
+def mbox_messages(folder, counts):
+    body = "".join(
+        f"From a@b.c Mon May 14 23:39:00 2001\nMessage-ID: <{i}@b.c>\nFrom: a@b.c\n\n{text_of(row)}\n\n"
+        for i, row in enumerate(counts)
+    )
+    return write(folder / "toy.mbox", body), {}
+
+
+def mediawiki(folder, counts, opened=open):
+    page = (
+        "<page><title>d{}</title><ns>{}</ns><id>{}</id><revision><id>1</id><timestamp>2020-01-01T00:00:00Z</timestamp>"
+        "<contributor><username>u</username><id>3</id></contributor><text>{}</text></revision></page>\n"
+    )
+    pages = [page.format(i, ns, i + 1, escape(text_of(row))) for i, row in enumerate(counts) for ns in (0, 1)]
+    with opened(folder / "toy.xml", "wb") as file:
+        file.write(
+            f"<mediawiki><siteinfo><sitename>W</sitename></siteinfo>\n{''.join(pages)}</mediawiki>".encode()
+        )
+    return folder / "toy.xml", {}
+
+
+def mediawiki_bz2(folder, counts):
+    return mediawiki(folder, counts, bz2.open)
+
+
 def parquet_table(folder, table):
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(table, folder / "toy.parquet", row_group_size=50)
@@ -353,6 +397,7 @@ WHOLE = [
     bag_of_words, bag_of_words_gzip, bag_of_words_bz2, bag_of_words_xz, bag_of_words_zstd, bag_of_words_remote,
     lda_c, lda_c_named, svmlight, svmlight_from_zero, matrix_market, matrix_market_by_column, matrix_market_dense,
     text_lines, text_windows, text_files, text_glob, json_lines_text, json_lines_tokens, json_lines_counts, csv_text,
+    mallet_lines, vowpal_wabbit, mbox_messages, mediawiki, mediawiki_bz2,
     tsv_without_header, parquet_text, parquet_tokens, anndata_object, anndata_h5ad, anndata_h5ad_dense,
     anndata_h5ad_csc, anndata_zarr, matrix_csr, matrix_csc_array, matrix_dense, saved_npz, saved_npy, dask_blocks,
     dask_columns, dask_frame_text, dask_bag_counters, pandas_text, pandas_counts, arrow_tokens, iterable_texts,

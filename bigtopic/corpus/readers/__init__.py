@@ -20,7 +20,7 @@ from bigtopic.corpus.readers.beside.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
 from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import FORMATS
-from bigtopic.corpus.readers.support.foreign import refuse_foreign
+from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary, vocabulary_names
 from bigtopic.corpus.text.divide import PARAGRAPHS, checked_division
 from bigtopic.corpus.text.text_settings import TextSettings
@@ -159,7 +159,11 @@ def _open_forced(module: ModuleType, source: Any, format: str, options: Options)
         isinstance(paths, (list, tuple)) and paths and all(isinstance(path, (str, Path)) for path in paths)
     )
     if named and hasattr(module, "match"):
-        return module.open_reader(_forced(module, list(paths), options), options)
+        files = _forced(module, list(paths), options)
+        for file in files:
+            if not getattr(module, "opens_folders", False):
+                refuse_foreign(file.path, file.sample, forced=True)
+        return module.open_reader(files, options)
     if hasattr(module, "accepts") and module.accepts(source):
         return module.open_reader(source, options)
     wanted = "the path of a file" if hasattr(module, "match") else "an object of that kind"
@@ -326,7 +330,7 @@ def _recognise(file: File) -> ModuleType:
     best = max(modules, key=lambda module: module.match(file))
     sure = best.match(file)
     if sure < _SURE:
-        refuse_foreign(file.path, file.sample)
+        refuse_foreign(file.path, file.sample, text=sure <= 0.1)
     if sure <= 0.1 and b"\0" in file.sample:
         raise InputError(
             f"{file.path} is a binary file (it holds zero bytes) of unknown format; give text or a known format"

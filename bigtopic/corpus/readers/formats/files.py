@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, DOCUMENT_BYTES, Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File, is_local_directory, walk
 from bigtopic.corpus.readers.containers.lines import check_encoding, decode
+from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
-from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader", "opens_folders"]
@@ -91,8 +91,7 @@ class FilesReader(DocumentReader):
     def _read(self, file: File) -> str:
         check_encoding(file, self.options.text)
         data = file.content(DOCUMENT_BYTES, "one document (DOCUMENT_BYTES); divide it")
-        if not self.options.forced:
-            refuse_foreign(file.path, data[:SAMPLE_BYTES])
+        refuse_foreign(file.path, data[:SAMPLE_BYTES], forced=self.options.forced)
         if b"\0" in data:
             raise InputError(
                 f"{file.path} is a binary file (it holds zero bytes); leave it out of the source"

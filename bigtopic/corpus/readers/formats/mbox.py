@@ -1,0 +1,135 @@
+"""Mailboxes (mbox): a document per message, its subject and its text.
+
+The Message-ID is the id; `from` and `date` (UTC) become columns. Attachments are left out; a message that is HTML only
+gives the text between its tags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from email.utils import parsedate_to_datetime
+from html.parser import HTMLParser
+from typing import Any, cast
+
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers.support.record_files import RecordReader
+
+__all__ = ["match", "open_reader"]
+
+_ENVELOPE = rb"From \S[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n"
+_BEGIN = re.compile(_ENVELOPE + rb"(?:>From [^\n]*\n)?[!-9;-~]+:[ \t\r\n]")
+_BETWEEN = re.compile(rb"\n\r?\n(?=" + _ENVELOPE + rb"[!-9;-~]+:[ \t\r\n])")
+
+
+def match(file: File) -> float:
+    """A line "From SENDER DATE", and a header."""
+    return 0.9 if _BEGIN.match(file.sample) else 0.0
+
+
+def open_reader(files: Sequence[File], options: Options) -> MboxReader:
+    example = {"id": "-", "text": "-", "from": "-", "date": "-"}
+    return MboxReader.open("mbox", files, options, example, documents="subject and text of each message")
+
+
+def next_message(buffer: bytes, start: int) -> int:
+    """Position of the first message that begins after `start`, or -1."""
+    found = _BETWEEN.search(buffer, start)
+    return found.end() if found else -1
+
+
+@dataclass(frozen=True)
+class MboxStream:
+    file: File
+    whole: bool
+
+    def chunks(self) -> Iterator[Chunk]:
+        for chunk in pieces(self.file, next_message, whole=self.whole):
+            yield replace(chunk, n_docs=len(_BETWEEN.findall(chunk.data)) + 1) if self.whole else chunk
+
+
+class MboxReader(RecordReader):
+    def streams(self) -> list[MboxStream]:
+        return [MboxStream(file, self.options.whole) for file in self.files]
+
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
+        file = self.file_of(chunk)
+        messages = _BETWEEN.split(chunk_bytes(chunk, file))
+
+        def place(i: int) -> str:
+            before = sum(message.count(b"\n") + 2 for message in messages[:i])
+            return f"{chunk.name}, line {first_line(chunk, file) + before}"
+
+        return [_record(message.partition(b"\n")[2]) for message in messages], place
+
+
+def _record(data: bytes) -> dict[str, str]:
+    message = cast(EmailMessage, message_from_bytes(data, policy=policy.default))
+    return {
+        "id": _header(message, "Message-ID").strip("<>"),
+        "text": f"{_header(message, 'Subject')}\n\n{_body(message)}",
+        "from": _header(message, "From"),
+        "date": _date(_header(message, "Date")),
+    }
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        value = str(message.get(name, ""))
+    except Exception:  # the library's parser of headers fails in many ways for damaged ones
+        value = dict(message.raw_items()).get(name, "")
+    return " ".join(value.encode("utf-8", "replace").decode().split())
+
+
+def _date(value: str) -> str:
+    """In UTC, "2001-05-14T23:39:00"; empty where it is missing or not a date."""
+    try:
+        date = parsedate_to_datetime(value)
+        return (date.astimezone(UTC) if date.tzinfo else date).replace(tzinfo=None).isoformat()
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return ""
+
+
+def _body(message: EmailMessage) -> str:
+    plain = message.get_body(("plain",))
+    found = plain or message.get_body(("html",))
+    if found is None:
+        return ""
+    data = found.get_payload(decode=True)
+    encoding = found.get_content_charset("utf-8")
+    raw = data if isinstance(data, bytes) else b""
+    try:
+        text = raw.decode(encoding, "replace")
+    except (LookupError, ValueError):  # no such encoding
+        text = raw.decode("latin-1")
+    return text if plain else _between_tags(text)
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._hidden += tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if self._hidden <= 0:
+            self.parts.append(data)
+
+
+def _between_tags(page: str) -> str:
+    parser = _Text()
+    parser.feed(page)
+    parser.close()
+    return " ".join(parser.parts)

@@ -60,7 +60,7 @@ def command(
         bigtopic demo --topics 60
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._demo_corpus import PAGE, demo_folder, kept_corpus
+    from bigtopic.cli.support.demo_corpus import PAGE, demo_folder, kept_corpus
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise, write_html
 

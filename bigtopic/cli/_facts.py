@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._repeat import command_of
+from bigtopic.cli.support.repeat import command_of
 from bigtopic.corpus.summary.card import byte_size, left_out
 from bigtopic.counted import counted
 

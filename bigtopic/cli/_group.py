@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from bigtopic import discovery
-from bigtopic.cli._repeat import CONFIG, name_config, of_config
-from bigtopic.cli.options._pipes import without_copies
+from bigtopic.cli._pipes import without_copies
+from bigtopic.cli.support.repeat import CONFIG, name_config, of_config
 from bigtopic.errors import BigtopicError, did_you_mean, worded
 from bigtopic.printable import printable
 

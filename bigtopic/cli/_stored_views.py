@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._shared import connected
+from bigtopic.cli._options import connected
 from bigtopic.counted import counted
 
 __all__ = ["store"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli.options._pipes import source_file
-from bigtopic.cli.options._shared import as_json
-from bigtopic.cli.options._values import PATH
+from bigtopic.cli._options import as_json
+from bigtopic.cli._pipes import source_file
+from bigtopic.cli._values import PATH
 from bigtopic.counted import counted
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._shared import as_json, random_state
-from bigtopic.cli.options._values import PATH
+from bigtopic.cli._options import as_json, random_state
+from bigtopic.cli._values import PATH
 from bigtopic.printable import printable
 
 _TEST_SHARE = 0.1
@@ -59,7 +59,7 @@ def command(
         bigtopic demo --topics 60
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._demo_corpus import PAGE, demo_folder, kept_corpus
+    from bigtopic.cli.support.demo_corpus import PAGE, demo_folder, kept_corpus
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise, write_html
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._pipes import STANDARD, source_file
-from bigtopic.cli.options._shared import as_json, connected, parallel, random_state
-from bigtopic.cli.options._values import FUNCTION, PATH, completed, settings
+from bigtopic.cli._options import as_json, connected, parallel, random_state
+from bigtopic.cli._pipes import STANDARD, source_file
+from bigtopic.cli._values import FUNCTION, PATH, completed, settings
 from bigtopic.counted import counted
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from bigtopic import discovery
-from bigtopic.cli.options._pipes import source_file
-from bigtopic.cli.options._shared import as_json, connected, parallel, random_state
-from bigtopic.cli.options._values import FUNCTION, PATH, completed
+from bigtopic.cli._options import as_json, connected, parallel, random_state
+from bigtopic.cli._pipes import source_file
+from bigtopic.cli._values import FUNCTION, PATH, completed
 
 
 def _number_or_share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -183,8 +183,8 @@ def command(
     """
     from bigtopic.cli import _show
     from bigtopic.cli._facts import corpus_lines, facts_of_corpus
-    from bigtopic.cli._remarks import say
     from bigtopic.cli._stores import is_model
+    from bigtopic.cli.support.remarks import say
     from bigtopic.ingestion.ingest import ingest
     from bigtopic.parallel.progress import shown
 

@@ -11,8 +11,8 @@ from itertools import groupby
 
 import click
 
-from bigtopic.cli.options._shared import as_json
-from bigtopic.cli.options._values import completed
+from bigtopic.cli._options import as_json
+from bigtopic.cli._values import completed
 
 _LEAST = 20  # characters for what a method is for, in the narrowest terminal
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._measures import given, joined, options_of
-from bigtopic.cli.options._pipes import STANDARD
-from bigtopic.cli.options._shared import as_json, connected, parallel
-from bigtopic.cli.options._values import PATH, completed
+from bigtopic.cli._measures import given, joined, options_of
+from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._pipes import STANDARD
+from bigtopic.cli._values import PATH, completed
 
 _USUAL = "svg"  # on standard output
 

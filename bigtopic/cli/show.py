@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._shared import as_json
-from bigtopic.cli.options._values import PATH
+from bigtopic.cli._options import as_json
+from bigtopic.cli._values import PATH
 
 _WORDS = 20
 

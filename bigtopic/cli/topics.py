@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._shared import as_json, connected, parallel
-from bigtopic.cli.options._values import PATH
-from bigtopic.cli.options._where import conditions, of_documents
+from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._values import PATH
+from bigtopic.cli._where import conditions, of_documents
 
 
 @click.command("topics", short_help="Print the topics of a model, their documents, or their change.")

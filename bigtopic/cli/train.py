@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._measures import is_given
-from bigtopic.cli.options._shared import as_json, connected, duration, number, parallel, random_state
-from bigtopic.cli.options._values import PATH, completed, settings
+from bigtopic.cli._measures import is_given
+from bigtopic.cli._options import as_json, connected, duration, number, parallel, random_state
+from bigtopic.cli._values import PATH, completed, settings
 from bigtopic.counted import counted
 
 _OF_EVERY_RUN = {  # options that --continue-from leaves open
@@ -159,9 +159,10 @@ def command(
         bigtopic train articles.zarr topics.zarr --continue-from topics.zarr --overwrite
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
-    from bigtopic.cli import _remarks, _show
+    from bigtopic.cli import _show
     from bigtopic.cli._group import INTERRUPTED, TERMINATED
     from bigtopic.cli._stores import is_model, is_result_of, require_lock, require_room
+    from bigtopic.cli.support import remarks
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError, argument
     from bigtopic.learning.stopping import ended_by_sigterm
@@ -195,7 +196,7 @@ def command(
     estimator.set_params(client=None, validation=None)
     estimator.save(model, overwrite=True)  # what may be replaced was checked before
     if continue_from is None:
-        _remarks.say(_remarks.cut_short(estimator, terminated.is_set()) or _remarks.few_updates(estimator))
+        remarks.say(remarks.cut_short(estimator, terminated.is_set()) or remarks.few_updates(estimator))
     if as_json:
         from bigtopic.cli._facts import facts_of_model
 
@@ -259,7 +260,7 @@ def _continued(
     model: str, corpus: Any, documents: str, given: Mapping[str, Any], work: Mapping[str, Any]
 ) -> Any:
     """The estimator at `model`, which has gone on with the corpus; says which documents it took."""
-    from bigtopic.cli import _remarks
+    from bigtopic.cli.support import remarks
     from bigtopic.estimators.begin import growth
     from bigtopic.estimators.persistence import load_model
 
@@ -271,13 +272,13 @@ def _continued(
     first = 0 if documents == "all" and not known else growth.first_new_row(estimator.run_, corpus)
     new, n_docs = growth.since(corpus, first).n_docs, counted(corpus.n_docs, "document")
     if not new and documents == "new":
-        _remarks.say(
+        remarks.say(
             f"{model} has learned from all {n_docs} of {corpus.url}: nothing is new, its topics stay as they are"
         )
         return estimator
     everything = {"only_new": False} if documents == "all" and known else {}
     estimator.update(corpus, first_new=first, max_iter=given["max_iter"], **everything)
-    _remarks.say(_remarks.went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
+    remarks.say(remarks.went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
     return estimator.set_params(max_time=before)
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bigtopic import methods
 from bigtopic.cli import main
-from bigtopic.cli.options._shared import Duration
+from bigtopic.cli._options import Duration
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model

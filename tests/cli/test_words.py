@@ -15,7 +15,7 @@ import pytest
 import bigtopic as bt
 from bigtopic import errors
 from bigtopic.cli import main
-from bigtopic.cli.options._shared import connected
+from bigtopic.cli._options import connected
 from bigtopic.errors import (
     BigtopicWarning,
     ModelError,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli.options._values import PATH
+from bigtopic.cli._values import PATH
 from bigtopic.counted import counted
 
 __all__ = ["conditions", "of_documents", "where_option"]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bigtopic.cli.options._values import PATH
+from bigtopic.cli._values import PATH
 from bigtopic.errors import InputError, SettingError, did_you_mean
 
 __all__ = ["CONFIG", "command_of", "name_config", "of_config", "options_of"]

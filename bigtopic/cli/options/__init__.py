@@ -1,1 +1,0 @@
-"""Options of verbs: those that several share, and what is typed as their values."""

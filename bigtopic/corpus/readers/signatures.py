@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["SIGNATURES", "Signature", "refuse_foreign"]
 
@@ -60,7 +60,11 @@ def refuse_foreign(path: str, sample: bytes, *, text: bool = True, forced: bool 
 
 def _refusal(path: str, signature: Signature) -> InputError:
     command = f": {signature.command}".replace("FILE", path.rsplit("/", 1)[-1]) if signature.command else ""
-    override = "" if signature.always else " (or name its format with format= to read it as it is)"
+    override = (
+        ""
+        if signature.always
+        else f" (or name its format with {argument('format', ...)} to read it as it is)"
+    )
     return InputError(f"{path} is {signature.what}; {signature.remedy}{command}{override}")
 
 

@@ -25,6 +25,7 @@ from bigtopic.corpus.readers.containers.json_values import (
 )
 from bigtopic.corpus.readers.containers.lines import LineStream, decode, lines_of
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, too_long
+from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import BODIES, record_documents, record_layout
 from bigtopic.corpus.readers.support.records import Layout as Fields
@@ -66,7 +67,7 @@ def _is_object(file: File, layout: Layout) -> bool:
 def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
     layouts = tuple(map(layout_of, files))
     path, items = _first_items(files, layouts, options)
-    _refuse_wrapped(path, items, options)
+    _refuse_wrapped(next(file for file in files if file.path == path), items, options)
     layout, kind = record_layout(items, options, path) if items else (Fields(), "text")
     size = sum(file.size for file in files)
     return JsonLinesReader(
@@ -118,17 +119,18 @@ def _values(file: File, layout: Layout, options: Options) -> list[Any]:
     return items
 
 
-def _refuse_wrapped(path: str, items: Sequence[Any], options: Options) -> None:
-    """Refuse one object that holds the documents in one of its fields."""
+def _refuse_wrapped(file: File, items: Sequence[Any], options: Options) -> None:
+    """Refuse one object that holds the documents in one of its fields, and a notebook."""
     if len(items) != 1 or not isinstance(items[0], Mapping) or options.text_column is not None:
         return
     if {str(name).lower() for name in items[0]} & {*BODIES}:
         return
+    refuse_foreign(file.path, file.sample, text=True, forced=options.forced)
     for name, value in items[0].items():
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             raise InputError(
-                f"{path} is one JSON object whose field {name!r} holds a list of records; if they are the documents, "
-                f"take them out: jq -c '.[{json.dumps(name)}][]' {path} > documents.jsonl"
+                f"{file.path} is one JSON object whose field {name!r} holds a list of records; if they are the documents, "
+                f"take them out: jq -c '.[{json.dumps(name)}][]' {file.path} > documents.jsonl"
             )
 
 

@@ -17,13 +17,15 @@ from bigtopic.corpus.readers.containers.pieces import pieces
 from bigtopic.corpus.readers.support.claims import whole_number
 from bigtopic.corpus.readers.support.triples import TripleFile, TriplesReader, check_header
 from bigtopic.errors import InputError
+from bigtopic.printable import printable
 
 __all__ = ["match", "open_reader"]
 
 _IN_MEMORY = 1 << 31  # bytes of a decompressed file that is read into memory
 
+_FIELDS = (b"integer", b"unsigned-integer", b"real", b"double", b"pattern")  # as SciPy reads them
 _HEADER = re.compile(
-    rb"%%MatrixMarket\s++matrix\s++(coordinate|array)\s++(\w++)\s++(\S++)[^\n]*+\n"
+    rb"%%MatrixMarket\s++matrix\s++(coordinate|array)\s++(\S++)\s++(\S++)[^\n]*+\n"
     rb"(?:[ \t\r]*+(?:%[^\n]*+)?\n)*+[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t\r]*(?:\n|\Z)",
     re.IGNORECASE,
 )
@@ -55,10 +57,11 @@ def _read_header(file: File) -> TripleFile:
             "general', comments, then 'rows columns entries'); correct it"
         )
     layout, field, symmetry, *sizes = header.groups()
-    if field.lower() == b"complex" or symmetry.lower() != b"general":
+    if field.lower() not in _FIELDS or symmetry.lower() != b"general":
+        kind = b"%s %s" % (symmetry, field)
         raise InputError(
-            f"{file.path} holds a {symmetry.decode()} {field.decode()} matrix; documents x words must be general and "
-            "integer, real or pattern"
+            f"{file.path} holds a {printable(kind.decode('utf-8', 'backslashreplace'))[:60]} matrix; documents x words "
+            "must be general and integer, real or pattern"
         )
     if layout.lower() == b"array":
         n_docs, n_words = map(whole_number, sizes[:2])

@@ -1,4 +1,5 @@
-"""SVMlight: a document per line, "label id:count id:count ... # comment". The label is kept as a column.
+"""SVMlight: a document per line, "label id:count id:count ... # comment". The label is kept as a
+column; a query's id ("qid:3") behind it is passed over.
 
 Ids count from 1, as the format says; if any line has an id of 0 they count from 0. To know that, and the width, the
 files are read once more.

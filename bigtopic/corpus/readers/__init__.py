@@ -43,6 +43,8 @@ def open_source(
     author_column: str | int | None = None,
     weights: bool = False,
     keep_text: bool = False,
+    layer: str | None = None,
+    use_raw: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Reader:
     """Open any source of documents.
@@ -62,6 +64,7 @@ def open_source(
     text_column, id_column, author_column : fields of records and tables; numbers if there is no header
     weights : accept fractional counts
     keep_text : hand on the text of the documents
+    layer, use_raw : where an AnnData source has its counts, if not in X: the name of a layer, or `raw.X`
     storage_options : passed to fsspec for URLs
 
     Raises
@@ -87,8 +90,13 @@ def open_source(
         keep_text,
         storage_options,
         forced=format is not None,
+        layer=layer,
+        use_raw=use_raw,
     )
     reader = _open(source, format, options)
+    if (layer is not None or use_raw) and reader.name != "anndata":
+        given = f"layer={layer!r}" if layer is not None else "use_raw=True"
+        raise SettingError(f"{given} is for AnnData sources, but this one is {reader.name}; leave it out")
     if annotations:
         return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options)))
     return reader

@@ -93,7 +93,7 @@ class Options:
 
     `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
     are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
-    is not questioned.
+    is not questioned; `layer`, `use_raw`: where an AnnData source has its counts.
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -107,3 +107,5 @@ class Options:
     keep_text: bool = False
     storage_options: Mapping[str, Any] | None = None
     forced: bool = False
+    layer: str | None = None
+    use_raw: bool = False

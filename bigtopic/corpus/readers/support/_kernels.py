@@ -307,7 +307,8 @@ def _skip_query(buffer, at):
 def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, counts, heads):
     """Lines "head id:count id:count ... [# comment]". A query's id ("qid:3") may follow the head and is passed over.
 
-    `check_head`: the head is the number of pairs (LDA-C), which no query follows. Fills indptr (n_lines + 1,), words, counts, heads.
+    `check_head`: the head is the number of pairs (LDA-C), which no query follows. Fills indptr (n_lines + 1,), words,
+    counts, heads.
     Returns (code, position, documents, entries, zeros, order).
     """
     n = len(buffer)

@@ -133,7 +133,9 @@ class PairsReader:
                 f"{place}: the number it begins with is not the number of its pairs; the line was cut short, "
                 "or the file is SVMlight: force that with format='svmlight'"
             )
-        text = data[position : position + 10_000].tobytes().split(b"\n")[0].decode("utf-8", "backslashreplace")
+        text = (
+            data[position : position + 10_000].tobytes().split(b"\n")[0].decode("utf-8", "backslashreplace")
+        )
         named = next((pair for pair in text.partition("#")[0].split() if _NAMED.fullmatch(pair)), None)
         if named is not None:
             return InputError(

@@ -263,7 +263,7 @@ def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> C
     n_authors = 0 if manifest.authors is None else manifest.authors.size
     return Corpus(
         [
-            StoredPart(root, record, n_words, n_authors, manifest.columns, session)
+            StoredPart(root, record, n_words, n_authors, manifest.n_rows, manifest.columns, session)
             for record in manifest.parts
         ],
         stored_names(root, manifest.vocabulary),

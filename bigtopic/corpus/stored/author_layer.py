@@ -60,7 +60,15 @@ def with_mapping(
     """
     first = 0 if known is None else len(known.parts)
     new = [
-        StoredPart(transaction.root, record, manifest.vocabulary.size, 0, manifest.columns, "authors")
+        StoredPart(
+            transaction.root,
+            record,
+            manifest.vocabulary.size,
+            0,
+            manifest.n_rows,
+            manifest.columns,
+            "authors",
+        )
         for record in manifest.parts[first:]
     ]
     ids = np.concatenate([part.ids(0, part.n_docs) for part in new])

@@ -16,6 +16,7 @@ from bigtopic.corpus.stored.stored_arrays import read_any, read_text, typed_arra
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.chunks import REMEDY, ChunkedArray
+from bigtopic.storage.json_rules import LARGEST
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
@@ -37,6 +38,7 @@ class StoredPart:
     record: PartRecord
     n_words: int
     n_authors: int
+    n_rows: int
     column_types: Mapping[str, str]
     session: str
 
@@ -124,7 +126,8 @@ class _OpenPart:
         self.words = self.array("X/indices", part.nnz)
         self.counts = self.array("X/data", part.nnz)
         self.indptr = _offsets(part, "X/indptr", part.nnz)
-        self.rows = part._checked("obs/source_row", self.array("obs/source_row", part.n_docs)[:], 0)
+        rows = self.array("obs/source_row", part.n_docs)[:]
+        self.rows = part._checked("obs/source_row", rows, 0, part.n_rows)
         self.authors: ChunkedArray | None = None
         if "authors/indices" in part.record.crc32:
             self.authors = self.array("authors/indices", None)
@@ -197,7 +200,9 @@ def stored_kinds(root: Place, manifest: Manifest, names: Sequence[str]) -> dict[
     """The kinds (`bigtopic.corpus.columns`) of the values in some columns; one part is in memory at a time."""
     kinds: dict[str, frozenset[str]] = {}
     for record in manifest.parts if names else ():
-        part = StoredPart(root, record, manifest.vocabulary.size, 0, manifest.columns, "kinds")
+        part = StoredPart(
+            root, record, manifest.vocabulary.size, 0, manifest.n_rows, manifest.columns, "kinds"
+        )
         for name, values in part.columns(names, 0, part.n_docs).items():
             kinds[name] = kinds.get(name, frozenset()) | kinds_of(values)
     return kinds
@@ -231,7 +236,7 @@ class StoredNames:
         if name == "words":
             return read_text(self.root, path, size=names.size)
         values = typed_array(self.root, path, names.size)[:]
-        if len(values) and not (values.min() >= 0 and values.max() < np.inf):
+        if len(values) and not (values.min() >= 0 and values.max() <= LARGEST):
             raise CorpusDamaged(f"{self.root.url}/{path} holds values that are not counts; {REMEDY}")
         return values
 

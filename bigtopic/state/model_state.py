@@ -26,9 +26,7 @@ from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import COUNT
 from bigtopic.state.stored.array_rules import FREQUENCIES, check_frequency, check_parts, check_range
-from bigtopic.state.stored.model_rules import MOST_STEPS
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
@@ -126,8 +124,6 @@ def _arrays(
             if description["arrays"][name]["n_components"] != n_columns:
                 raise FieldError(f"array {name} does not have {n_columns} columns")
             arrays[name] = _lazy_array(state / name, spec, sizes.get(spec.rows), n_columns)
-        if name.endswith(f".{COUNT}"):
-            check_range((state / name).url, arrays[name].first_row(), most=MOST_STEPS)
     return arrays
 
 

@@ -106,9 +106,9 @@ def first_values(matrix: Any) -> np.ndarray:
     return np.asarray(matrix[:n_rows, :_SAMPLED])
 
 
-def _check_shape(shape: Any, name: str) -> None:
-    if len(shape) != 2 or min(shape) < 0 or shape[1] > MOST_WORDS:
-        raise InputError(f"{name} has shape {tuple(shape)}, which cannot be; write it again")
+def _check_shape(shape: tuple[int, int], name: str) -> None:
+    if min(shape) < 0 or shape[1] > MOST_WORDS:
+        raise InputError(f"{name} has shape {shape}, which cannot be; write it again")
 
 
 def _offsets(stored: Any, n: int, name: str) -> np.ndarray:

@@ -153,11 +153,12 @@ def _open_stored(file: File, place: _Place, options: Options) -> AnnDataReader:
         return _reader(name, place, StoredMatrix(file, place.path, x.shape), obs, words, options)
 
 
-def _shape(x: Any) -> tuple[int, ...]:
+def _shape(x: Any) -> tuple[int, int]:
     shape = np.asarray(x.attrs["shape"])
-    if shape.ndim != 1 or shape.dtype.kind not in "iu":
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
         raise ValueError(f"X has shape {x.attrs['shape']}")
-    return tuple(map(int, shape))
+    n_rows, n_columns = map(int, shape)
+    return n_rows, n_columns
 
 
 def _sample(file: File, path: str) -> np.ndarray:

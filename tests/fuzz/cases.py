@@ -108,13 +108,8 @@ def _file_case(name: str, bases: Bases, folder: Path, rng: Random) -> tuple[str,
             keywords.pop(given, None)
     names = [path.rsplit("/", 1)[-1] for path in (entry, *files)]
     case: dict[str, Any] = {"named": [*names, *_SOURCE_NAMES], "expected": expected, "how": ", ".join(how)}
-    if (
-        forced
-        and seed.format in PEERS
-        and entry == seed.entry
-        and not seed.mutated
-        and "append" not in keywords
-    ):
+    own_words = seed.mutated or any("vocab." in name for name in files)  # in a file that others do not read
+    if forced and seed.format in PEERS and entry == seed.entry and not own_words and "append" not in keywords:
         words = keywords.get("vocabulary")
         case["peer"] = lambda: ask(seed.format, folder / "in" / entry, words)
     return f"{', '.join(how)}{' (forced)' if forced else ''}", _judged(

@@ -201,6 +201,12 @@ def test_frequencies_that_cannot_be(store, value):
         _ = open_corpus(store).vocabulary.counted
 
 
+def test_tokens_may_be_as_many_as_counts_can_hold(tmp_path):
+    corpus = ingest([{"a": 2e38, "b": 1}, {"a": 2e38}], tmp_path / "corpus.zarr", n_threads=1)
+    corpus.verify()
+    assert corpus.vocabulary.counted[1].max() == 2 * np.float32(2e38).astype(float)
+
+
 def test_a_part_that_is_listed_twice(store):
     document = manifest_of(store)
     values = document["attributes"]["bigtopic"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -236,7 +237,8 @@ class StoredNames:
         if name == "words":
             return read_text(self.root, path, size=names.size)
         values = typed_array(self.root, path, names.size)[:]
-        if len(values) and not (values.min() >= 0 and values.max() <= LARGEST):
+        most = LARGEST if values.dtype.kind == "i" else sys.float_info.max
+        if len(values) and not (values.min() >= 0 and values.max() <= most):
             raise CorpusDamaged(f"{self.root.url}/{path} holds values that are not counts; {REMEDY}")
         return values
 

@@ -66,13 +66,13 @@ def _check_sums(name: str, raw: np.ndarray, scale: np.ndarray, sums: np.ndarray)
 
 
 def check_frequency(name: str, values: np.ndarray) -> None:
-    """Check how often words occur: counts that JSON could carry, so that those to come can be added.
+    """Check how often words occur: numbers of documents that JSON could carry, so that more can be added, and tokens.
 
     Raises
     ------
     FieldError
     """
-    check_range(name, values, most=LARGEST)
+    check_range(name, values, most=LARGEST if values.dtype.kind == "i" else sys.float_info.max)
 
 
 def check_range(name: str, values: np.ndarray, least: float = 0.0, most: float = sys.float_info.max) -> None:

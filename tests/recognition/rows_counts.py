@@ -124,6 +124,11 @@ CASES = [
             "complex numbers": b"complex general",
         }.items()
     ),
+    Case(
+        "a dense Matrix Market file that ends in a byte of something else",
+        Files({"a.mtx": b"%%MatrixMarket matrix array real general\n%\n2 2\n1\n1\n2\n3\x80"}),
+        Refused(["a.mtx", "not of numbers"]),
+    ),
     # AnnData
     Case("AnnData", _in_memory(COUNTS), READ),
     Case("AnnData in a file", _stored("a.h5ad", sparse.csr_matrix(COUNTS)), READ),

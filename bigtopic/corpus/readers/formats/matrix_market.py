@@ -125,6 +125,10 @@ def _check_entries(header: TripleFile) -> None:
     """SciPy allocates what a header says: no more than what follows it can be."""
     size = -header.begin
     for chunk in pieces(header.file, whole=True):
+        if not bytes(chunk.data[max(0, -size) :]).isascii():  # SciPy may crash
+            raise InputError(
+                f"{header.file.path} holds bytes that are not of numbers below its header; get it again"
+            )
         size += len(chunk.data)
         if size > _IN_MEMORY:
             raise InputError(

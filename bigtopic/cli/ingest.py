@@ -145,6 +145,8 @@ class _WithFormats(click.Command):
     show_default=True,
     help="Drop documents with fewer tokens left.",
 )
+@click.option("--layer", help="Layer of an AnnData file with the counts; default X.")
+@click.option("--use-raw", is_flag=True, help="Read the counts from raw of an AnnData file.")
 @click.option("--weights", is_flag=True, help="Accept fractional counts.")
 @click.option(
     "--keep-text", is_flag=True, default=None, help="Store the text, too, so that it can be shown again."

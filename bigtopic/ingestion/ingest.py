@@ -85,6 +85,8 @@ def ingest(
     random_state: int = 0,
     weights: bool = False,
     keep_text: bool | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
     stop_words: str | Iterable[str] | None = "auto",
     overwrite: bool = False,
     append: bool = False,
@@ -126,6 +128,7 @@ def ingest(
     weights : accept fractional counts
     keep_text : store the text of the documents beside their counts, compressed, so that `corpus["id"].text` and
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
+    layer, use_raw : where an AnnData source has its counts, if not in X: the name of a layer, or `raw.X`
     stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None; lower-cased and
         split as the text is, those of a language compared without case. "auto" for text without a `vocabulary` takes
         the language of its first documents, if there is a list for it; other sources stay as they are
@@ -201,6 +204,8 @@ def ingest(
             split_documents=split_documents,
             weights=weights,
             keep_text=keeps_text(known) if keep_text is None else keep_text,
+            layer=layer,
+            use_raw=use_raw,
             storage_options=storage_options,
         )
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)

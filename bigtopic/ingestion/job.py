@@ -63,7 +63,9 @@ class SortedSource:
     def plan(self, drafts: Place, order: Order) -> MergePlan:
         """How the runs are merged; drafts go to a place."""
         n_words, n_authors = self.names.vocabulary.size, self.names.n_authors
-        return MergePlan(drafts, order, n_words, n_authors, self.own, self.has_ids, self.has_text)
+        return MergePlan(
+            drafts, order, n_words, n_authors, self.n_rows, self.own, self.has_ids, self.has_text
+        )
 
 
 def sort_source(

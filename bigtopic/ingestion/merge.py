@@ -43,6 +43,7 @@ class MergePlan:
     order: Order
     n_words: int
     n_authors: int
+    n_rows: int
     columns: Mapping[str, str]
     has_ids: bool
     has_text: bool
@@ -119,7 +120,7 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
     for start in range(0, block.n_docs if plan.has_text else 0, _TEXTS):
         writer.add_texts(_texts(pieces, order[start : start + _TEXTS]))
     record = writer.close()
-    verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.columns, "verify"))
+    verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.n_rows, plan.columns, "verify"))
     return Merged(record, draft)
 
 

@@ -26,17 +26,13 @@ from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import COUNT
-from bigtopic.state.stored.array_rules import check_parts, check_range
-from bigtopic.state.stored.model_rules import MOST_STEPS
+from bigtopic.state.stored.array_rules import FREQUENCIES, check_frequency, check_parts, check_range
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
 from bigtopic.types import Scheme
 
-__all__ = ["COUNTS", "rebuild"]
-
-COUNTS = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
+__all__ = ["rebuild"]
 
 
 def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
@@ -78,7 +74,7 @@ def _cursor(about: Mapping[str, Any]) -> Cursor:
 
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
     """What is on an axis. Without frequencies in models written before these were kept."""
-    names, words, size = COUNTS if about.get("counted") else {}, None, about["size"]
+    names, words, size = FREQUENCIES if about.get("counted") else {}, None, about["size"]
     if about["named"]:
         values = _read(place / "words", None, ("uint8",))
         words = [json.loads(line) for line in values.tobytes().decode().split("\n")] if size else []
@@ -86,7 +82,7 @@ def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
             raise FieldError(f"{place.url}/words does not hold {size} words")
     counts = {name: _read(place / name, (size,), (dtype,)) for name, dtype in names.items()}
     for name, values in counts.items():
-        check_range((place / name).url, values)
+        check_frequency((place / name).url, values)
     found = Vocabulary(words, size, **counts)
     if found.fingerprint != about["fingerprint"]:
         raise FieldError("the stored words do not match their fingerprint")
@@ -128,8 +124,6 @@ def _arrays(
             if description["arrays"][name]["n_components"] != n_columns:
                 raise FieldError(f"array {name} does not have {n_columns} columns")
             arrays[name] = _lazy_array(state / name, spec, sizes.get(spec.rows), n_columns)
-        if name.endswith(f".{COUNT}"):
-            check_range((state / name).url, arrays[name].first_row(), most=MOST_STEPS)
     return arrays
 
 

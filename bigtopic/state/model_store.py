@@ -25,8 +25,8 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_state import COUNTS, rebuild
-from bigtopic.state.stored.array_rules import PARTS, check_parts
+from bigtopic.state.model_state import rebuild
+from bigtopic.state.stored.array_rules import FREQUENCIES, PARTS, check_frequency, check_parts
 from bigtopic.state.stored.model_rules import check_description, plain, upgraded
 from bigtopic.storage.endings import settle
 from bigtopic.storage.hold import Hold
@@ -68,12 +68,13 @@ def save(
     CorpusLocked
         When another process saves a model there at this moment.
     ModelError
-        When an array holds what `load` would refuse; the model that was there is as it was.
+        When an array or a figure is what `load` would refuse; the model that was there is as it was.
     StoreError
         When the system refuses a write; the model that was there is as it was.
     """
     place = Place.of(url, storage_options)
     _check_arrays(model, place)
+    _check_figures(model, extra, place)
     if not place.local:
         return _save_remote(model, place, extra, overwrite)
     with Hold(place, _WHAT, _listed) as hold:
@@ -99,6 +100,18 @@ def _check_arrays(model: TopicModel, place: Place) -> None:
                 f"{place.url}: the model is not saved, because array {error}; correct what {by} adds, and fit the "
                 "model again"
             ) from error
+
+
+def _check_figures(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> None:
+    """Raises ModelError where `load` would."""
+    try:
+        described = json.loads(json.dumps(_describe(model, "state-0", extra)))
+        check_description(described, "its description:")
+        for axis, names in {"word": model.vocabulary, **_further(model)}.items():
+            for name in FREQUENCIES if names.frequency is not None else ():
+                check_frequency(f"{name} of axis {axis!r}", getattr(names, name))
+    except FieldError as error:
+        raise errors.ModelError(f"{place.url}: the model is not saved, because {error}") from error
 
 
 def _check_free(place: Place, overwrite: bool) -> None:
@@ -282,7 +295,7 @@ def _put_names(group: Any, names: Vocabulary) -> None:
         assert names.words is not None
         data = "\n".join(json.dumps(word) for word in names.words.tolist()).encode()
         _put(group, "words", np.frombuffer(data, np.uint8))
-    for name in COUNTS if names.frequency is not None else ():
+    for name in FREQUENCIES if names.frequency is not None else ():
         _put(group, name, getattr(names, name))
 
 

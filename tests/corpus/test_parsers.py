@@ -16,7 +16,7 @@ SPACE = rb"[ \t\r,]"
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TRIPLE = re.compile(rb"%s*(\d+)%s+(\d+)%s+(%s)%s*" % (SPACE, SPACE, SPACE, NUMBER, SPACE))
 HEAD = re.compile(rb"%s*(%s)(?=\s|,|\Z)" % (SPACE, NUMBER))
-NAMED = re.compile(rb"%s+(?![\d-])[^\s:]+:\S*" % SPACE)  # "qid:3"
+QUERY = re.compile(rb"%s+qid:\d+(?=\s|\Z)" % SPACE)
 PAIR = re.compile(rb"%s+(\d+):(%s)(?=\s|\Z)" % (SPACE, NUMBER))
 
 
@@ -144,10 +144,10 @@ def pairs(text, base, n_words, check_head, weights):
         if head is None:
             return "refused", start, None
         entries, end = [], head.end()
-        while pair := PAIR.match(line, end) or (not check_head and NAMED.match(line, end)):
+        if not check_head and (query := QUERY.match(line, end)):
+            end = query.end()
+        while pair := PAIR.match(line, end):
             end = pair.end()
-            if pair.re is NAMED:
-                continue
             if not base <= int(pair[1]) < base + n_words:
                 return kernels.BAD_ID, start, None
             value, code = counted(pair[2], weights)

@@ -16,7 +16,7 @@ from numcodecs.vlen import VLenUTF8
 from bigtopic.corpus.store import open_corpus
 from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.errors import CorpusDamaged, CorpusVersionError, StoreError
-from bigtopic.ingestion.ingest import ingest
+from bigtopic.ingestion.ingest import compact, ingest
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place, zarr_store
 
@@ -95,6 +95,8 @@ def test_every_field_of_the_manifest(original):
         (("nnz",), 7, "nnz is 7"),
         (("n_tokens",), float("nan"), "n_tokens"),
         (("next_part",), 0, "next_part is 0, but part 0"),
+        (("next_part",), 10**12 + 1, "next_part is 1000000000001, but must be a whole number"),
+        (("generation",), 10**12, "generation is 1000000000000, but must be a whole number"),
         (("n_rows",), 49, "n_rows is 49, but 50 documents"),
         (("shuffled",), 1, "shuffled"),
         (("vocabulary", "path"), "vocabulary/../../secret", "vocabulary.path"),
@@ -130,6 +132,82 @@ def test_manifests_that_are_refused(store, path, value, what):
     for action in (lambda: open_corpus(store), lambda: ingest(["a b"], store, append=True)):
         with pytest.raises(CorpusDamaged, match=f"(?s)zarr.json.*{what}"):
             action()
+
+
+LAST = {"generation": 10**12 - 1, "next_part": 10**12, "n_rows": (1 << 53) - 1}
+WRITES = {
+    "append": lambda store: ingest(["some words"], store, append=True, n_threads=1),
+    "compact": lambda store: compact(store, n_threads=1),
+    "with_authors": lambda store: open_corpus(store).with_authors({"d1": ["Bob"]}),
+    "overwrite": lambda store: ingest(["some words"], store, overwrite=True, n_threads=1),
+}
+REFUSED = {("generation", action) for action in WRITES} | {
+    ("next_part", "append"),
+    ("next_part", "compact"),
+    ("next_part", "overwrite"),
+    ("n_rows", "append"),
+}
+
+
+def bytes_of(store):
+    return {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("action", WRITES)
+@pytest.mark.parametrize("field", LAST)
+def test_nothing_is_committed_that_cannot_be_opened(store, field, action):
+    document = changed(manifest_of(store), ("attributes", "bigtopic", field), LAST[field])
+    (store / "zarr.json").write_text(json.dumps(document))
+    open_corpus(store).verify()
+    before = bytes_of(store)
+    if (field, action) in REFUSED:
+        with pytest.raises(CorpusDamaged, match=f"{store}.* {field} .*at another path"):
+            WRITES[action](store)
+        assert bytes_of(store) == before
+    else:
+        WRITES[action](store)
+    assert open_corpus(store).verify().n_docs == (1 if action == "overwrite" and field == "n_rows" else 50)
+
+
+def test_nothing_is_committed_behind_a_url_that_cannot_be_opened():
+    root = Place.of("memory://last.zarr")
+    ingest(["a cat"], root.url, n_threads=1)
+    document = json.loads((root / "zarr.json").read())
+    document["attributes"]["bigtopic"]["n_rows"] = LAST["n_rows"]
+    (root / "zarr.json").write(json.dumps(document).encode())
+    names = {name: (root / name).names() for name in ("parts", "vocabulary", "")}
+    with pytest.raises(CorpusDamaged, match="n_rows"):
+        ingest(["a dog"], root.url, append=True, n_threads=1)
+    assert {name: (root / name).names() for name in names} == names
+    assert open_corpus(root.url).verify().n_docs == 1
+
+
+def test_rows_at_or_above_the_number_of_rows(tmp_path):
+    store = tmp_path / "corpus.zarr"
+    ingest(["the", "a cat", "a dog"], store, min_doc_length=1, stop_words=["the"], n_threads=1)
+    document = changed(manifest_of(store), ("attributes", "bigtopic", "n_rows"), 2)
+    (store / "zarr.json").write_text(json.dumps(document))
+    for action in (
+        lambda: open_corpus(store).verify(),
+        lambda: open_corpus(store).read(),
+        lambda: compact(store),
+    ):
+        with pytest.raises(CorpusDamaged, match=r"obs/source_row holds values outside 0 \.\. 2"):
+            action()
+
+
+@pytest.mark.parametrize("value", [2**53, 2**63 - 1])
+def test_frequencies_that_cannot_be(store, value):
+    path = manifest_of(store)["attributes"]["bigtopic"]["vocabulary"]["path"]
+    zarr.open_array(store / path / "document_frequency", mode="r+")[:] = value
+    with pytest.raises(CorpusDamaged, match="document_frequency holds values that are not counts"):
+        _ = open_corpus(store).vocabulary.counted
+
+
+def test_tokens_may_be_as_many_as_counts_can_hold(tmp_path):
+    corpus = ingest([{"a": 2e38, "b": 1}, {"a": 2e38}], tmp_path / "corpus.zarr", n_threads=1)
+    corpus.verify()
+    assert corpus.vocabulary.counted[1].max() == 2 * np.float32(2e38).astype(float)
 
 
 def test_a_part_that_is_listed_twice(store):

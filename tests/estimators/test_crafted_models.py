@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -219,3 +220,38 @@ def test_settings_whose_held_out_documents_were_not_kept(tmp_path):
     model = LDA(3, max_iter=1, client=False, validation=counts, evaluate_every=1, patience=3)
     model.fit(counts).save(tmp_path / "m.zarr")
     assert load_model(tmp_path / "m.zarr").patience == 3
+
+
+def _state(saved):
+    return saved / description(saved)["attributes"][KEY]["state"]
+
+
+@pytest.mark.parametrize("factor", [24.0, 1.05, 0.0])
+def test_sums_that_are_not_those_of_the_statistics(saved, factor):
+    sums = zarr.open_array(_state(saved) / "topic_words/sums", mode="r+")
+    sums[:] = sums[:] * factor
+    with pytest.raises(ModelError, match=r"topic_words/sums .*scale.*raw"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("value", [2**53, 2**63 - 1])
+def test_frequencies_that_cannot_be(saved, value):
+    zarr.open_array(_state(saved) / "document_frequency", mode="r+")[:] = value
+    with pytest.raises(ModelError, match="document_frequency holds values"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("place", ["document_frequency", "step"])
+def test_a_model_is_not_saved_that_cannot_be_loaded(saved, tmp_path, place):
+    model = load_model(saved)
+    if place == "step":
+        model._model.cursor = replace(model._model.cursor, step=2**53 + 1)
+    else:
+        known = model._model.vocabulary
+        grown = known.with_counts(known.document_frequency + 2**53, known.frequency)
+        model._model.axes["word"] = grown
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(ModelError, match=f"not saved.*{place}"):
+        model.save(saved)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    load_model(saved)

@@ -18,6 +18,7 @@ from fuzz import arrays, hdf5, stores
 from fuzz import documents as objects
 from fuzz.mutate import Files, mutate_bytes, mutate_files
 from fuzz.oracle import Case, Refused, judge, snapshot
+from fuzz.peers import PEERS, ask
 from fuzz.seeds import SEEDS, WORDS, Seed
 from reference.parsers import PARSERS
 
@@ -80,7 +81,7 @@ def _file_case(name: str, bases: Bases, folder: Path, rng: Random) -> tuple[str,
     entry, plain = seed.entry, files.get(seed.entry)
     if (
         plain is not None
-        and not seed.format.startswith(("anndata", "saved", "parquet"))
+        and not seed.format.startswith(("anndata", "saved", "parquet", "tenx"))
         and rng.random() < 0.2
     ):
         entry, files, intact, what = _packed(entry, files, rng)
@@ -106,7 +107,11 @@ def _file_case(name: str, bases: Bases, folder: Path, rng: Random) -> tuple[str,
         for given in ("token_pattern", "ngram_range"):
             keywords.pop(given, None)
     names = [path.rsplit("/", 1)[-1] for path in (entry, *files)]
-    case = {"named": [*names, *_SOURCE_NAMES], "expected": expected, "how": ", ".join(how)}
+    case: dict[str, Any] = {"named": [*names, *_SOURCE_NAMES], "expected": expected, "how": ", ".join(how)}
+    own_words = seed.mutated or any("vocab." in name for name in files)  # in a file that others do not read
+    if forced and seed.format in PEERS and entry == seed.entry and not own_words and "append" not in keywords:
+        words = keywords.get("vocabulary")
+        case["peer"] = lambda: ask(seed.format, folder / "in" / entry, words)
     return f"{', '.join(how)}{' (forced)' if forced else ''}", _judged(
         folder / "in" / entry, keywords, folder, case
     )

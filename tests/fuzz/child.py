@@ -21,6 +21,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,9 @@ def warm(base: Path) -> Bases:
     import zstandard  # noqa: F401
     from numcodecs import blosc
 
+    with suppress(ImportError):  # those that are asked what they read
+        import gensim.corpora.ucicorpus  # noqa: F401
+        import sklearn.datasets  # noqa: F401
     blosc.set_nthreads(1)
     pyarrow.set_cpu_count(1)
     del anndata, h5py, pandas

@@ -124,9 +124,33 @@ def _blank(data: bytes, rng: Random) -> bytes:
     )
 
 
+def _name(data: bytes, rng: Random) -> bytes:
+    """Something else in the place of the id of a pair."""
+    found = list(re.finditer(rb"\d+(?=:)", data))
+    if not found:
+        return data
+    match = rng.choice(found)
+    new = rng.choice(
+        [b"banana", b"u3", b"3u", b"qid", b"qid:3", b"-3", b"3.5", b"e", b"\xff", b"\xe4pfel", b""]
+    )
+    return data[: match.start()] + new + data[match.end() :]
+
+
+def _header(data: bytes, rng: Random) -> bytes:
+    """Bytes that are not UTF-8 in a word of the first line."""
+    first, end, rest = data.partition(b"\n")
+    found = list(re.finditer(rb"[A-Za-z]", first))
+    if not found:
+        return data
+    at = rng.choice(found).start()
+    return (
+        first[:at] + rng.choice([b"\xe4", b"\xff", b"\xed\xa0\x80", b"\xc3"]) + first[at + 1 :] + end + rest
+    )
+
+
 _ACTIONS: list[Callable[[bytes, Random], bytes]] = [
     _flip, _set, _delete, _duplicate, _splice, _insert, _truncate, _empty,
-    _number, _number, _number, _lines, _lines, _blank,
+    _number, _number, _number, _lines, _lines, _blank, _name, _header,
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Case:
     run : reads it and returns a corpus, or raises
     named : one of these must be in the message of every error
     expected : the documents, by an independent reader; it raises `Invalid` or `Unsure`. None when there is no such
+    peer : the documents as another library reads what was accepted; it raises `Unsure`. None when there is no such
     how : the mutations
     """
 
@@ -47,6 +48,7 @@ class Case:
     named: Sequence[str]
     expected: Callable[[], list[Document]] | None = None
     how: str = ""
+    peer: Callable[[], list[Document]] | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -112,7 +114,11 @@ def judge(case: Case, watched: Callable[[], Any]) -> Refused | None:
         if (after := watched()) != before:
             raise Failure("a refused input left something behind", _difference(before, after))
         return corpus
-    _check_documents(check_corpus(corpus), expected)
+    found = check_corpus(corpus)
+    _check_documents(found, expected)
+    if case.peer is not None:
+        with suppress(Unsure):
+            _check_documents(found, case.peer())
     return None
 
 

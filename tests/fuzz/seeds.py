@@ -269,6 +269,29 @@ def zarr_v3_dense() -> Seed:
     return _zarr(COUNTS, 3)
 
 
+def tenx_folder() -> Seed:
+    genes = "".join(f"ENSG{i}\t{word}\tGene Expression\n" for i, word in enumerate(WORDS))
+    cells = "".join(f"d{i}\n" for i in range(N_DOCS))
+    files = {"matrix.mtx": _market(sp.csc_array(COUNTS.T.astype(int)))}
+    files |= {"features.tsv": genes.encode(), "barcodes.tsv": cells.encode()}
+    return Seed({f"cells/{name}": data for name, data in files.items()}, "cells", "tenx")
+
+
+def tenx_h5() -> Seed:
+    import h5py
+
+    rows, out = sp.csr_array(COUNTS.astype(int)), io.BytesIO()
+    with h5py.File(out, "w") as file:
+        group = file.create_group("matrix")
+        for name in ("data", "indices", "indptr"):
+            group[name] = getattr(rows, name)
+        group["shape"] = np.array([N_WORDS, N_DOCS])
+        group["barcodes"] = np.array([f"d{i}".encode() for i in range(N_DOCS)])
+        group["features/id"] = np.array([f"ENSG{i}".encode() for i in range(N_WORDS)])
+        group["features/name"] = np.array([word.encode() for word in WORDS])
+    return _one("cells.h5", out.getvalue(), "tenx")
+
+
 def folder_bytes(root: Path) -> Files:
     """The bytes of all files below a folder, by their path."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
@@ -282,6 +305,6 @@ SEEDS: dict[str, Callable[[], Seed]] = {
         svmlight_without_words, bag_of_words, bag_of_words_beside, matrix_market, matrix_market_by_column,
         matrix_market_dense, csv_text, csv_triples, tsv, json_text, json_tokens, json_counts, saved_npz, saved_npy,
         parquet_text, parquet_tokens, parquet_triples, h5ad, h5ad_by_column, h5ad_dense, zarr_v2, zarr_v2_by_column,
-        zarr_v3, zarr_v3_dense,
+        zarr_v3, zarr_v3_dense, tenx_folder, tenx_h5,
     )
 }  # fmt: skip

@@ -26,6 +26,7 @@ class Unsure(Exception):
 
 
 _PLAIN = re.compile(rb"[0-9eE+\-.: \n]*")
+_PAIRS = re.compile(rb"[0-9A-Za-z_+\-.: \n]*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -63,7 +64,7 @@ def _some(documents: list[Document]) -> list[Document]:
 def lda_c(data: bytes, words: Sequence[str]) -> list[Document]:
     """Lines "n id:count id:count ...", ids from 0."""
     documents = []
-    for number, line in _lines(data):
+    for number, line in _lines(data, _PAIRS):
         head, *pairs = line.split()
         document = _pairs(pairs, number, words, 0)
         if not head.isdigit():
@@ -79,14 +80,16 @@ def lda_c(data: bytes, words: Sequence[str]) -> list[Document]:
 
 
 def svmlight(data: bytes, words: Sequence[str]) -> list[Document]:
-    """Lines "label id:count id:count ...", ids from 1, or from 0 where one is 0."""
-    lines = _lines(data)
+    """Lines "label [qid:number] id:count id:count ...", ids from 1, or from 0 where one is 0."""
+    lines = _lines(data, _PAIRS)
     base = 0 if any(re.search(r"(?<= )0+:", line) for _, line in lines) else 1
     documents = []
     for number, line in lines:
         label, *pairs = line.split()
         if _NUMBER.fullmatch(label) is None:
             raise Unsure("a label that is no plain number")
+        if pairs and re.fullmatch(r"qid:\d+", pairs[0]):
+            del pairs[0]
         documents.append(_pairs(pairs, number, words, base))
     return _some(documents)
 
@@ -96,7 +99,7 @@ def _pairs(pairs: Sequence[str], line: int, words: Sequence[str], base: int) -> 
     for pair in pairs:
         match = re.fullmatch(r"(\d+):([^:]*)", pair)
         if match is None:
-            raise Unsure("names of features") if re.match(r"[eE.+]", pair) else Invalid("no pair", line)
+            raise Invalid("no pair", line)
         count = _count(match[2], line)
         if not 0 <= int(match[1]) - base < len(words):
             raise Invalid("id out of range", line)

@@ -194,6 +194,16 @@ def vowpal_wabbit(folder, counts):
     return write(folder / "toy.vw", "".join(f"{i % 3} 'd{i}|text {row}\n" for i, row in enumerate(rows))), {}
 
 
+def tenx_folder(folder, counts):
+    (folder / "cells").mkdir()
+    scipy.io.mmwrite(folder / "cells" / "matrix.mtx", sp.csc_array(counts.astype(int).T))
+    write(
+        folder / "cells" / "features.tsv", "".join(f"ENSG{i}\t{word}\tGene\n" for i, word in enumerate(WORDS))
+    )
+    write(folder / "cells" / "barcodes.tsv", "".join(f"cell{i}\n" for i in range(len(counts))))
+    return folder / "cells", {}
+
+
 def word_counts(folder, counts):
     (folder / "counts").mkdir()
     for i, row in enumerate(counts):
@@ -397,7 +407,7 @@ WHOLE = [
     bag_of_words, bag_of_words_gzip, bag_of_words_bz2, bag_of_words_xz, bag_of_words_zstd, bag_of_words_remote,
     lda_c, lda_c_named, svmlight, svmlight_from_zero, matrix_market, matrix_market_by_column, matrix_market_dense,
     text_lines, text_windows, text_files, text_glob, json_lines_text, json_lines_tokens, json_lines_counts, csv_text,
-    mallet_lines, vowpal_wabbit, mbox_messages, mediawiki, mediawiki_bz2,
+    mallet_lines, vowpal_wabbit, mbox_messages, mediawiki, mediawiki_bz2, tenx_folder,
     tsv_without_header, parquet_text, parquet_tokens, anndata_object, anndata_h5ad, anndata_h5ad_dense,
     anndata_h5ad_csc, anndata_zarr, matrix_csr, matrix_csc_array, matrix_dense, saved_npz, saved_npy, dask_blocks,
     dask_columns, dask_frame_text, dask_bag_counters, pandas_text, pandas_counts, arrow_tokens, iterable_texts,

@@ -48,6 +48,8 @@ def open_source(
     split_documents: int | str | None = None,
     weights: bool = False,
     keep_text: bool = False,
+    layer: str | None = None,
+    use_raw: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Reader:
     """Open any source of documents.
@@ -70,6 +72,7 @@ def open_source(
     split_documents : divide texts and lists of tokens into pieces of this many words, or "paragraphs"
     weights : accept fractional counts
     keep_text : hand on the text of the documents
+    layer, use_raw : where an AnnData source has its counts, if not in X: the name of a layer, or `raw.X`
     storage_options : passed to fsspec for URLs
 
     Raises
@@ -98,10 +101,15 @@ def open_source(
         forced=format is not None,
         author_separator=author_separator,
         split_documents=division,
+        layer=layer,
+        use_raw=use_raw,
     )
     reader = _open(source, format, options)
     if division is not None:
         _check_divisible(reader, division)
+    if (layer is not None or use_raw) and reader.name != "anndata":
+        given = argument("layer", layer) if layer is not None else argument("use_raw", True)
+        raise SettingError(f"{given} is for AnnData sources, but this one is {reader.name}; leave it out")
     if reader.vocabulary is None and reader.n_words is not None:
         reader.taken = {**reader.taken, "words": "their numbers, as there is no vocabulary"}
     if annotations:

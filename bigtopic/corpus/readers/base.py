@@ -96,7 +96,7 @@ class Options:
     `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
     are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
     is not questioned; `author_separator` stands between the names in a text, see `split_names`; `split_documents` says
-    how documents are divided, see `checked_division`.
+    how documents are divided, see `checked_division`; `layer`, `use_raw`: where an AnnData source has its counts.
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -112,3 +112,5 @@ class Options:
     forced: bool = False
     author_separator: str | None = None
     split_documents: int | str | None = None
+    layer: str | None = None
+    use_raw: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,9 +15,19 @@ from bigtopic.errors import CorpusDamaged, CorpusVersionError, either
 from bigtopic.storage.json_rules import FieldError, record, whole
 from bigtopic.storage.names import WRITER
 from bigtopic.storage.place import Place
-from bigtopic.storage.zarr_group import NotAGroup, group_attributes, replace_group
+from bigtopic.storage.zarr_group import NotAGroup, group_attributes
 
-__all__ = ["Manifest", "NameList", "PartRecord", "Unfinished", "read_manifest", "write_manifest"]
+__all__ = [
+    "ELSEWHERE",
+    "Manifest",
+    "NameList",
+    "PartRecord",
+    "Unfinished",
+    "checked_manifest",
+    "read_manifest",
+]
+
+ELSEWHERE = "store the corpus anew, at another path: bigtopic.ingest(bigtopic.open_corpus(path), another)"
 
 
 @dataclass(frozen=True)
@@ -207,6 +218,17 @@ def _attributes(root: Place) -> dict[str, Any]:
     return attributes
 
 
-def write_manifest(root: Place, manifest: Manifest) -> None:
-    """Replace the manifest, in one write, and make it durable: this is the commit."""
-    replace_group(root, {MANIFEST: manifest.to_dict()})
+def checked_manifest(root: Place, manifest: Manifest) -> dict[str, Any]:
+    """The attributes of the root with a new manifest, as a reader finds them.
+
+    Raises
+    ------
+    CorpusDamaged
+        When a reader would refuse it.
+    """
+    values: dict[str, Any] = json.loads(json.dumps(manifest.to_dict()))
+    try:
+        check_manifest(values, "the new manifest:")
+    except FieldError as error:
+        raise CorpusDamaged(f"{root.url} stays as it was, because {error}; {ELSEWHERE}") from error
+    return {MANIFEST: values}

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from bigtopic.corpus.columns import array_name
-from bigtopic.corpus.stored.schema import COLUMN_TYPES, MOST_WORDS
+from bigtopic.corpus.stored.schema import COLUMN_TYPES, MOST_NUMBERS, MOST_WORDS
 from bigtopic.corpus.summary.ingestion_record import INGESTION
 from bigtopic.errors import InputError
 from bigtopic.storage.json_rules import (
@@ -108,8 +108,8 @@ _RULES = record(
         "n_words": whole(),
         "nnz": whole(),
         "n_tokens": number(),
-        "generation": whole(),
-        "next_part": whole(),
+        "generation": whole(0, MOST_NUMBERS - 1),
+        "next_part": whole(0, MOST_NUMBERS),
         "n_rows": whole(),
         "seed": whole(-(1 << 63), (1 << 64) - 1),
         "shuffled": flag,

@@ -23,6 +23,7 @@ __all__ = [
     "FORMAT",
     "FORMAT_VERSION",
     "MANIFEST",
+    "MOST_NUMBERS",
     "MOST_WORDS",
     "PART_DOCUMENTS",
     "PART_ENTRIES",
@@ -38,6 +39,7 @@ CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
 STRING_CHUNK = 1 << 16  # strings
 PART_ENTRIES = 1 << 23  # entries a part holds, about
 MOST_WORDS = (1 << 31) - 1  # their ids are int32
+MOST_NUMBERS = 10**12  # of commits and parts: their paths have at most 12 digits
 PART_DOCUMENTS = 1 << 20  # documents a part holds at most, when they are stored in the source's order
 
 TYPES = {

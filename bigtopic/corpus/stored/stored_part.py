@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ from bigtopic.corpus.stored.stored_arrays import read_any, read_text, typed_arra
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.chunks import REMEDY, ChunkedArray
+from bigtopic.storage.json_rules import LARGEST
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
@@ -37,6 +39,7 @@ class StoredPart:
     record: PartRecord
     n_words: int
     n_authors: int
+    n_rows: int
     column_types: Mapping[str, str]
     session: str
 
@@ -133,7 +136,8 @@ class _OpenPart:
         self.words = self.array("X/indices", part.nnz)
         self.counts = self.array("X/data", part.nnz)
         self.indptr = _offsets(part, "X/indptr", part.nnz)
-        self.rows = part._checked("obs/source_row", self.array("obs/source_row", part.n_docs)[:], 0)
+        rows = self.array("obs/source_row", part.n_docs)[:]
+        self.rows = part._checked("obs/source_row", rows, 0, part.n_rows)
         self.authors: ChunkedArray | None = None
         if "authors/indices" in part.record.crc32:
             self.authors = self.array("authors/indices", None)
@@ -206,7 +210,8 @@ def stored_parts(root: Place, manifest: Manifest, session: str) -> list[StoredPa
     """The parts of a manifest; for `session` see `StoredPart`."""
     n_words, n_authors = manifest.vocabulary.size, 0 if manifest.authors is None else manifest.authors.size
     return [
-        StoredPart(root, record, n_words, n_authors, manifest.columns, session) for record in manifest.parts
+        StoredPart(root, record, n_words, n_authors, manifest.n_rows, manifest.columns, session)
+        for record in manifest.parts
     ]
 
 
@@ -247,7 +252,8 @@ class StoredNames:
         if name == "words":
             return read_text(self.root, path, size=names.size)
         values = typed_array(self.root, path, names.size)[:]
-        if len(values) and not (values.min() >= 0 and values.max() < np.inf):
+        most = LARGEST if values.dtype.kind == "i" else sys.float_info.max
+        if len(values) and not (values.min() >= 0 and values.max() <= most):
             raise CorpusDamaged(f"{self.root.url}/{path} holds values that are not counts; {REMEDY}")
         return values
 

@@ -8,12 +8,20 @@ Whatever happens before the manifest is replaced, a reader sees the old corpus (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
 
-from bigtopic.corpus.stored.manifest import Manifest, Unfinished, read_manifest, write_manifest
-from bigtopic.corpus.stored.schema import MANIFEST
+from bigtopic.corpus.stored.manifest import (
+    ELSEWHERE,
+    Manifest,
+    Unfinished,
+    checked_manifest,
+    read_manifest,
+)
+from bigtopic.corpus.stored.schema import MOST_NUMBERS
+from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.endings import settle
 from bigtopic.storage.hold import Hold
 from bigtopic.storage.journal import require_free
@@ -25,6 +33,7 @@ from bigtopic.storage.zarr_group import replace_group
 __all__ = ["Transaction", "current_manifest"]
 
 _WHAT = "a bigtopic corpus"
+_NUMBER = re.compile(r"[0-9]{8,12}(?=-|$)")
 
 
 def current_manifest(root: Place) -> Manifest | None:
@@ -108,11 +117,22 @@ class Transaction:
     @property
     def next_part(self) -> int:
         """Number of the first part to be written: higher than that of any part, committed or not."""
-        there = [int(name[:8]) for name in (self.root / "parts").names() if name[:8].isdecimal()]
+        there = [int(found[0]) for name in (self.root / "parts").names() if (found := _NUMBER.match(name))]
         return max([0 if self.old is None else self.old.next_part, *(number + 1 for number in there)])
 
     def path(self, folder: str, number: int) -> str:
-        """Where part or names `number` go, below the root; behind a URL, no other writer uses the name."""
+        """Where part or names `number` go, below the root; behind a URL, no other writer uses the name.
+
+        Raises
+        ------
+        CorpusDamaged
+            When there are no more numbers.
+        """
+        if number >= MOST_NUMBERS:
+            field = "next_part" if folder == "parts" else "generation"
+            raise CorpusDamaged(
+                f"{self.root.url} cannot be written to again, because its {field} is at the last number; {ELSEWHERE}"
+            )
         return f"{folder}/{number:08d}" + ("" if self._remote is None else f"-{self._remote.token}")
 
     def claim(self, paths: Iterable[str]) -> None:
@@ -143,12 +163,15 @@ class Transaction:
 
         Raises
         ------
+        CorpusDamaged
+            When a reader would refuse the new manifest; the store is as it was.
         CorpusLocked
             When another writer took over a lock that this process did not renew in time.
         """
+        attributes = checked_manifest(self.root, manifest)
         if self._remote is not None:
             old = set() if self.old is None else _listed(self.old)
-            self._remote.commit({MANIFEST: manifest.to_dict()}, old - _listed(manifest))
+            self._remote.commit(attributes, old - _listed(manifest))
             return
         assert isinstance(self._hold, Hold)
         if self.old is not None:
@@ -157,7 +180,7 @@ class Transaction:
             if (self.root / path).exists():
                 (self.root / path).sync(recursive=False)
         self.root.sync(recursive=False)
-        write_manifest(self.root, manifest)
+        replace_group(self.root, attributes)
         settle(self.root, self.root)
 
     def __exit__(

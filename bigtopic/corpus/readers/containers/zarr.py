@@ -27,14 +27,13 @@ from bigtopic.storage.json_rules import (
 )
 from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["open_checked"]
+__all__ = ["METADATA", "open_checked"]
 
 _TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 _TYPES += ("float16", "float32", "float64", "string")
 _CODECS = ("bytes", "vlen-utf8", "blosc", "zstd", "gzip", "crc32c")
 _MOST_IN_CHUNK = 1 << 31
-_METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
-_STREAMED = ("X", "X/data", "X/indices")  # read in runs of rows, never whole
+METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 _DEPTH = 4
 
 _STRINGS = record({"id": one_of("vlen-utf8")})
@@ -77,12 +76,14 @@ _V3 = _v3(
 )
 
 
-def open_checked(place: Place, names: Sequence[str], whole: bool = False) -> Any:
+def open_checked(place: Place, names: Sequence[str], whole: bool = False, streamed: str = "X") -> Any:
     """The Zarr group at a place; of its members only those named may be read.
 
     Parameters
     ----------
+    names : paths of these members
     whole : whether every chunk was written, so that one that is missing is an error, not fill values
+    streamed : path of the matrix that is read in runs of rows, never whole
 
     Raises
     ------
@@ -97,7 +98,7 @@ def open_checked(place: Place, names: Sequence[str], whole: bool = False) -> Any
         path: codec
         for name in names
         for path, about in _arrays(place, name, version, _DEPTH)
-        if (codec := _check(place, path, about, version)) is not None
+        if (codec := _check(place, path, about, version, streamed)) is not None
     }
     store = _checking_store(zarr_store(place, read_only=True), place.url, compressed, whole)
     return zarr.open_group(store, mode="r", zarr_format=version, use_consolidated=False)  # type: ignore[arg-type]
@@ -114,7 +115,7 @@ def _arrays(place: Place, path: str, version: int, depth: int) -> Iterator[tuple
         yield path, about
     elif depth:
         for name in here.names():
-            if name not in _METADATA:
+            if name not in METADATA:
                 yield from _arrays(place, f"{path}/{name}", version, depth - 1)
 
 
@@ -143,7 +144,7 @@ def _check_names(what: str, attributes: Any) -> None:
             )
 
 
-def _check(place: Place, path: str, about: dict[str, Any], version: int) -> str | None:
+def _check(place: Place, path: str, about: dict[str, Any], version: int, streamed: str) -> str | None:
     """Refuse an array that is not allowed; what its chunks are compressed by, if they are."""
     what = f"{place.url}/{path}"
     try:
@@ -162,7 +163,7 @@ def _check(place: Place, path: str, about: dict[str, Any], version: int) -> str 
             f"{what}: chunks of shape {chunk} are too large for an array of shape {about['shape']}"
         )
     claimed = math.prod(about["shape"]) * _item_bytes(about, version)
-    if claimed > ALWAYS and path not in _STREAMED:
+    if claimed > ALWAYS and path not in (streamed, f"{streamed}/data", f"{streamed}/indices"):
         check_claim(claimed, (place / path).n_bytes(), what, "write the store again with anndata")
     return codec
 
@@ -194,9 +195,9 @@ def _checking_store(store: Any, url: str, compressed: Mapping[str, str], whole: 
         async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
             found = await super().get(key, prototype, byte_range)
             name = PurePosixPath(key)
-            if found is None and whole and name.name not in _METADATA:
+            if found is None and whole and name.name not in METADATA:
                 raise InputError(f"{url}/{key} is missing; write the store again")
-            if found is not None and name.name not in _METADATA:
+            if found is not None and name.name not in METADATA:
                 codec = next(
                     (compressed[path] for path in map(str, name.parents) if path in compressed), None
                 )

@@ -1,33 +1,36 @@
-"""AnnData: `.h5ad` files, `.zarr` groups, and objects in memory. X holds the counts, `obs_names` the documents' ids,
-`var_names` the words; the columns of `obs` are kept.
+"""AnnData: `.h5ad` files, `.zarr` groups, and objects in memory. X, a layer or raw holds the counts, `obs_names` the
+documents' ids, `var_names` the words; the columns of `obs` are kept.
 
-CSR and dense X are read in runs of rows; CSC is read into memory, because its rows are scattered.
+CSR and dense counts are read in runs of rows; CSC is read into memory, because its rows are scattered.
 """
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk, Options
-from bigtopic.corpus.readers.containers.files import File, intact
-from bigtopic.corpus.readers.containers.hdf5 import check_hdf5
-from bigtopic.corpus.readers.containers.zarr import open_checked
-from bigtopic.corpus.readers.support.assemble import author_csr
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.groups import is_hdf5, is_zarr, members, open_group
+from bigtopic.corpus.readers.containers.stored_matrix import (
+    StoredMatrix,
+    columns_in_memory,
+    first_values,
+    loaded,
+    stored_rows,
+)
+from bigtopic.corpus.readers.support.assemble import author_csr, check_counts
 from bigtopic.corpus.readers.support.columns import column, id_texts, series_values
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.readers.support.records import AUTHORS, choose
-from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
-from bigtopic.corpus.stored.schema import MOST_WORDS
+from bigtopic.corpus.readers.support.vocabulary import unique_words
+from bigtopic.corpus.sparse import checked_csr
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError, either, require
-from bigtopic.storage.place import Place
+from bigtopic.errors import InputError, SettingError, argument, did_you_mean, either, require
 
 __all__ = ["accepts", "match", "open_reader", "opens_folders"]
 
@@ -36,42 +39,38 @@ opens_folders = True
 
 def match(file: File) -> float:
     """An HDF5 file, or a folder that is a Zarr group with AnnData's encoding."""
-    if _is_zarr(file):
+    if is_zarr(file):
         return 1.0
-    if not file.remote and Path(file.path).is_dir():
-        return 0.0
-    return 1.0 if file.sample.startswith(b"\x89HDF\r\n\x1a\n") else 0.0
+    return 0.9 if is_hdf5(file) else 0.0
+
+
+_OPENED = either("open it with open_corpus. To", "give it to the other verbs as it is. In Python, to")
 
 
 def accepts(source: Any) -> bool:
     return type(source).__module__.split(".")[0] == "anndata" and hasattr(source, "obs")
 
 
-def _is_zarr(file: File) -> bool:
-    if file.remote:
-        return file.path.rstrip("/").endswith(".zarr")
-    return any((Path(file.path) / name).exists() for name in ("zarr.json", ".zgroup"))
-
-
 def open_reader(source: Any, options: Options) -> AnnDataReader:
+    place = _Place.of(options)
     if accepts(source):
         if source.isbacked:
-            return _open_stored(File(str(source.filename)), options)
-        return _reader("the AnnData object", source.X, None, source.obs, source.var_names, options)
+            return _open_stored(File(str(source.filename)), place, options)
+        return _open_object(source, place, options)
     for file in source:
         _refuse_corpus(file)
     if len(source) > 1:
         raise InputError(
             f"{source[1].path}: only one AnnData store can be read at a time; ingest one and append the others"
         )
-    return _open_stored(source[0], options)
+    return _open_stored(source[0], place, options)
 
 
 def _refuse_corpus(file: File) -> None:
     """Check that a store is not a corpus, before a package to read it is asked for."""
-    if not _is_zarr(file):
+    if not is_zarr(file):
         return
-    with _group(file) as group:
+    with open_group(file, "X") as group:
         if "bigtopic" in group.attrs:
             raise InputError(
                 f"{file.path} is already a corpus; {_OPENED} store some of its documents or words "
@@ -79,23 +78,82 @@ def _refuse_corpus(file: File) -> None:
             )
 
 
-def _open_stored(file: File, options: Options) -> AnnDataReader:
-    read = require("anndata.io", "anndata").read_elem
-    with _group(file) as group, warnings.catch_warnings():
+@dataclass(frozen=True)
+class _Place:
+    """Where the counts are. path : in a store; words : path of the table of their words"""
+
+    path: str = "X"
+    words: str = "var"
+
+    @classmethod
+    def of(cls, options: Options) -> _Place:
+        if options.layer is not None and options.use_raw:
+            raise SettingError(
+                f"{argument('layer', options.layer)} and {argument('use_raw', True)} are two sources; choose one"
+            )
+        if options.layer is not None:
+            return cls(f"layers/{options.layer}")
+        return cls("raw/X", "raw/var") if options.use_raw else cls()
+
+    def check(self, name: str, layers: Iterable[str], has_raw: bool) -> None:
+        """Refuse a layer, or raw counts, that are not there."""
+        layer = self.path.partition("layers/")[2]
+        if layer and layer not in layers:
+            known = ", ".join(map(repr, layers)) or "none"
+            raise SettingError(
+                f"layer={layer!r}: {name} has no such layer; it has {known}{did_you_mean(layer, list(layers))}"
+            )
+        if self.words == "raw/var" and not has_raw:
+            raise SettingError(f"use_raw=True: {name} has no raw; leave it out, or name a layer with layer=")
+
+
+def _open_object(source: Any, place: _Place, options: Options) -> AnnDataReader:
+    name, layers, raw = "the AnnData object", sorted(source.layers), source.raw
+    place.check(name, layers, raw is not None)
+    if place.words == "raw/var":
+        return _reader(name, place, raw.X, source.obs, raw.var_names, options)
+    x = source.X if place.path == "X" else source.layers[place.path.partition("/")[2]]
+    others = {f"layer={layer!r}": source.layers[layer] for layer in layers}
+    others |= {} if raw is None else {"use_raw=True": raw.X}
+    if x is None:
+        raise _without_x(name, others)
+    _refuse_normalised(
+        name, place, first_values(x), {how: first_values(x) for how, x in others.items()}, options
+    )
+    return _reader(name, place, x, source.obs, source.var_names, options)
+
+
+def _open_stored(file: File, place: _Place, options: Options) -> AnnDataReader:
+    read, name = require("anndata.io", "anndata").read_elem, file.path
+    with open_group(file, place.path, ("obs", place.words)) as group, warnings.catch_warnings():
         # An old encoding is read as well as a new one
         warnings.simplefilter("ignore", PendingDeprecationWarning)
-        if "X" not in group or "obs" not in group or "var" not in group:
-            raise InputError(f"{file.path} is not an AnnData store: it lacks X, obs or var")
-        obs, words = read(group["obs"]), read(group["var"]).index
-        x = group["X"]
+        if "obs" not in group or "var" not in group:
+            raise InputError(f"{name} is not an AnnData store: it lacks X, obs or var")
+        layers = members(file, group, "layers")
+        has_raw = "X" in members(file, group, "raw")
+        place.check(name, layers, has_raw)
+        others = {f"layer={layer!r}": f"layers/{layer}" for layer in layers}
+        others |= {"use_raw=True": "raw/X"} if has_raw else {}
+        if place.path not in group:
+            raise (
+                _without_x(name, others)
+                if others
+                else InputError(f"{name} is not an AnnData store: it lacks X, obs or var")
+            )
+        obs, words, x = read(group["obs"]), read(group[place.words]).index, group[place.path]
+        if place == _Place():
+            values = first_values(x)
+            if check_counts(values, options.weights):
+                samples = {how: _sample(file, path) for how, path in others.items()}
+                _refuse_normalised(name, place, values, samples, options)
         kind = x.attrs.get("encoding-type")
         if kind == "csr_matrix":
-            stored = _Stored(file, _shape(x), _offsets(x, _shape(x)[0], f"X of {file.path}"))
-            _check_rows(stored, len(words))
-            return _reader(file.path, stored, file, obs, words, options)
+            return _reader(name, place, stored_rows(file, place.path, x, _shape(x)), obs, words, options)
         if kind == "csc_matrix":
-            return _reader(file.path, _columns(x, f"X of {file.path}"), None, obs, words, options)
-        return _reader(file.path, _Stored(file, x.shape, None), file, obs, words, options)
+            in_memory = columns_in_memory(place.path, x, _shape(x), name)
+            return _reader(name, place, in_memory, obs, words, options)
+        return _reader(name, place, StoredMatrix(file, place.path, x.shape), obs, words, options)
 
 
 def _shape(x: Any) -> tuple[int, int]:
@@ -103,96 +161,74 @@ def _shape(x: Any) -> tuple[int, int]:
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
         raise ValueError(f"X has shape {x.attrs['shape']}")
     n_rows, n_columns = map(int, shape)
-    if min(n_rows, n_columns) < 0 or n_columns > MOST_WORDS:
-        raise ValueError(f"X has shape ({n_rows}, {n_columns})")
     return n_rows, n_columns
 
 
-def _offsets(x: Any, n: int, name: str) -> np.ndarray:
-    """The offsets of a stored sparse matrix, int64 (n + 1,); they take all entries in turn."""
-    n_entries = x["indices"].shape[0]
-    if x["indices"].shape != x["data"].shape or len(x["indices"].shape) != 1:
+def _sample(file: File, path: str) -> np.ndarray:
+    """The first values of another matrix in a store; none where it cannot be read."""
+    try:
+        with open_group(file, path, whole=False) as group:
+            return first_values(group[path])
+    except InputError:
+        return np.zeros(0)
+
+
+def _without_x(name: str, others: Iterable[str]) -> InputError:
+    where = f"pass {_any_of(others)}" if others else "put the counts there (adata.X = counts)"
+    return InputError(f"{name} has no X; {where}")
+
+
+def _refuse_normalised(
+    name: str, place: _Place, values: np.ndarray, others: Mapping[str, np.ndarray], options: Options
+) -> None:
+    """Refuse an X that does not hold counts where something beside it does."""
+    if place != _Place() or not (found := _wrong(values, options.weights)):
+        return
+    counts = [how for how, values in others.items() if len(values) and not _wrong(values, False)]
+    if counts:
         raise InputError(
-            f"{name} has indices of shape {x['indices'].shape} and data of shape {x['data'].shape}; write it again"
-        )
-    indptr = x["indptr"][:]
-    check_offsets(indptr, n, n_entries, name)
-    if indptr[-1] != n_entries:
-        raise InputError(
-            f"{name}: indptr ends at {indptr[-1]}, but there are {n_entries} entries; the matrix is damaged: "
-            "write it again"
-        )
-    return indptr.astype(np.int64)
-
-
-def _check_rows(stored: _Stored, n_columns: int) -> None:
-    """A run of rows is read at once: no row may be longer than one that has every word."""
-    assert stored.indptr is not None
-    longest = int(np.diff(stored.indptr).max(initial=0))
-    if longest > max(n_columns, CHUNK_BYTES // 8):
-        raise InputError(
-            f"X of {stored.file.path} has a row with {longest} entries in {n_columns} columns; write it again"
+            f"X of {name} holds {found[1]} values, such as {values.flat[found[0]]:g}: it is normalised or scaled; "
+            f"whole counts are stored beside it: pass {_any_of(counts)}"
         )
 
 
-def _columns(x: Any, name: str) -> Any:
-    """A stored CSC as a matrix in memory."""
-    from scipy.sparse import csc_matrix
-
-    shape = _shape(x)
-    indptr = _offsets(x, shape[1], name)
-    for part in ("data", "indices"):
-        claimed = x[part].shape[0] * x[part].dtype.itemsize
-        check_claim(claimed, _stored_bytes(x[part]), f"{name}, {part}", "write it as csr_matrix")
-    indices = x["indices"][:]
-    check_columns(indices, shape[0], name)
-    return csc_matrix((x["data"][:], indices, indptr), shape=shape, copy=False)
+def _wrong(values: np.ndarray, weights: bool) -> tuple[int, str] | None:
+    """What makes these no counts; of what is not even a number, another check speaks."""
+    return check_counts(values.ravel(), weights) if values.dtype.kind in "iufb" else None
 
 
-def _stored_bytes(array: Any) -> int:
-    """Bytes in the file, of an array of HDF5 or Zarr."""
-    return array.id.get_storage_size() if hasattr(array, "id") else array.nbytes_stored()
+def _any_of(ways: Iterable[str]) -> str:
+    return " or ".join(ways)
 
 
-_OPENED = either("open it with open_corpus. To", "give it to the other verbs as it is. In Python, to")
-
-
-@contextlib.contextmanager
-def _group(file: File, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """The store, with these members (None: all) checked; what a library raises about the contents is their fault."""
-    with intact(file.path):
-        if _is_zarr(file):
-            yield open_checked(Place.of(file.path, file.options), names or ("X", "obs", "var"))
-            return
-        h5py = require("h5py", "anndata")
-        with file.open_raw() as raw, h5py.File(raw if file.remote else file.path, "r") as opened:
-            check_hdf5(opened, file, names)
-            yield opened
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """What a stream needs to know of an X that stays where it is."""
-
-    file: File
-    shape: tuple[int, int]
-    indptr: np.ndarray | None
-
-
-def _reader(name: str, x: Any, file: File | None, obs: Any, words: Any, options: Options) -> AnnDataReader:
-    if x is None:
-        raise InputError(f"{name} has no X; put the counts there (adata.X = adata.layers['counts'])")
-    vocabulary = options.vocabulary or [str(word) for word in words]
-    check_width(x.shape, vocabulary, f"X of {name}")
+def _reader(name: str, place: _Place, x: Any, obs: Any, words: Any, options: Options) -> AnnDataReader:
+    what = f"{place.path} of {name}"
+    vocabulary = options.vocabulary or _words(list(map(str, words)), name)
+    check_width(x.shape, vocabulary, what)
     if len(x.shape) != 2 or x.shape[0] != len(obs):
-        raise InputError(f"X of {name} has shape {x.shape}, but obs has {len(obs)} documents; write it again")
+        raise InputError(f"{what} has shape {x.shape}, but obs has {len(obs)} documents; write it again")
     if not obs.columns.is_unique:
         twice = str(obs.columns[obs.columns.duplicated()][0])
         raise InputError(f"obs of {name} has two columns {twice!a}; rename one of them")
-    x = checked_csr(x, f"X of {name}") if hasattr(x, "tocsr") else x
-    stream = AnnDataStream(name, x, obs, options)
-    separator = options.author_separator
-    return AnnDataReader(stream, file, vocabulary, x.shape[0], options.weights, author_separator=separator)
+    x = checked_csr(x, what) if hasattr(x, "tocsr") else x
+    stream = AnnDataStream(what, x, obs, options)
+    return AnnDataReader(
+        stream,
+        vocabulary,
+        x.shape[0],
+        options.weights,
+        options.author_separator,
+        taken={"counts": place.path},
+    )
+
+
+def _words(words: list[str], name: str) -> list[str]:
+    try:
+        return unique_words(words, f"var_names of {name}")
+    except InputError as error:
+        raise InputError(
+            f"{error.message}: call adata.var_names_make_unique(), or name them by an id"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -203,27 +239,22 @@ class AnnDataStream:
     options: Options
 
     def chunks(self) -> Iterator[Chunk]:
-        stored = isinstance(self.x, _Stored)
-        indptr = getattr(self.x, "indptr", None)
         names = list(self.obs.columns)
         authors = choose(self.options.author_column, AUTHORS, names, "column of obs", self.name)
-        for start, stop in row_ranges(indptr, *self.x.shape):
-            ends = indptr[start : stop + 1] if stored and indptr is not None else None
-            data = (None if stored else self.x[start:stop], ends, self.obs.iloc[start:stop], authors)
-            n = stop - start
-            yield Chunk(f"X of {self.name}", n, start, stop, data, first_row=start, n_docs=n)
+        for start, stop in row_ranges(getattr(self.x, "indptr", None), *self.x.shape):
+            data = (self.x[start:stop], self.obs.iloc[start:stop], authors)
+            yield Chunk(self.name, stop - start, start, stop, data, first_row=start, n_docs=stop - start)
 
 
 @dataclass
 class AnnDataReader:
     stream: AnnDataStream | None
-    file: File | None
     vocabulary: list[str]
     size: int
     weights: bool = False
+    author_separator: str | None = None
     name: str = "anndata"
     unit: str = "docs"
-    author_separator: str | None = None
     taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -238,11 +269,9 @@ class AnnDataReader:
         return [self.stream]
 
     def parse(self, chunk: Chunk) -> RawBlock:
-        rows, indptr, obs, author_column = chunk.data
-        if rows is None:
-            rows = self._read(chunk, indptr)
-        block = matrix_block(rows, weights=self.weights, name=chunk.name, first_row=chunk.first_row or 0)
+        rows, obs, author_column = chunk.data
         first = chunk.first_row or 0
+        block = matrix_block(loaded(rows), weights=self.weights, name=chunk.name, first_row=first)
 
         def place(i: int) -> str:
             return f"{chunk.name}, row {first + i}"
@@ -257,19 +286,3 @@ class AnnDataReader:
             return block
         values = list(obs[author_column])
         return replace(block, **author_csr(values, place, self.author_separator)._asdict())
-
-    def _read(self, chunk: Chunk, indptr: np.ndarray | None) -> Any:
-        """Rows `chunk.start:chunk.stop` from the store."""
-        assert self.file is not None
-        with _group(self.file, ("X",)) as group:
-            if indptr is None:
-                return np.asarray(group["X"][chunk.start : chunk.stop])
-            first, last = int(indptr[0]), int(indptr[-1])
-            x = group["X"]
-            data, indices = x["data"][first:last], x["indices"][first:last]
-        check_columns(indices, self.n_words, chunk.name)
-        from scipy.sparse import csr_array
-
-        return csr_array(
-            (data, indices, indptr - first), shape=(chunk.stop - chunk.start, self.n_words), copy=False
-        )

@@ -129,8 +129,8 @@ def _refuse_wrapped(file: File, items: Sequence[Any], options: Options) -> None:
     for name, value in items[0].items():
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             raise InputError(
-                f"{file.path} is one JSON object whose field {name!r} holds a list of records; if they are the documents, "
-                f"take them out: jq -c '.[{json.dumps(name)}][]' {file.path} > documents.jsonl"
+                f"{file.path} is one JSON object whose field {name!r} holds a list of records; if they are the "
+                f"documents, take them out: jq -c '.[{json.dumps(name)}][]' {file.path} > documents.jsonl"
             )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock
+from bigtopic.corpus.readers.containers.stored_matrix import loaded
+from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.sparse import checked_csr, checked_dense, is_array_like
 from bigtopic.errors import InputError
@@ -40,14 +42,18 @@ def open_reader(source: Any, options: Options, name: str = "") -> MatrixReader:
 
 @dataclass(frozen=True)
 class MatrixStream:
+    """matrix : in memory, or a `StoredMatrix`; ids : of its rows, or None"""
+
     matrix: Any
     name: str
+    ids: Sequence[str] | None = None
 
     def chunks(self) -> Iterator[Chunk]:
         shape = self.matrix.shape
         for start, stop in row_ranges(getattr(self.matrix, "indptr", None), *shape):
-            rows = self.matrix[start:stop]
-            yield Chunk(self.name, stop - start, start, stop, rows, first_row=start, n_docs=stop - start)
+            ids = None if self.ids is None else self.ids[start:stop]
+            data = (self.matrix[start:stop], ids)
+            yield Chunk(self.name, stop - start, start, stop, data, first_row=start, n_docs=stop - start)
 
 
 @dataclass
@@ -72,4 +78,6 @@ class MatrixReader:
 
     def parse(self, chunk: Chunk) -> RawBlock:
         assert chunk.first_row is not None
-        return matrix_block(chunk.data, weights=self.weights, name=chunk.name, first_row=chunk.first_row)
+        rows, ids = chunk.data
+        block = matrix_block(loaded(rows), weights=self.weights, name=chunk.name, first_row=chunk.first_row)
+        return block if ids is None else replace(block, ids=id_texts(ids))

@@ -1,5 +1,5 @@
-"""SVMlight: a document per line, "label id:count id:count ... # comment". The label is kept as a column. The words
-may be in `NAME.vocab` beside it, one per line.
+"""SVMlight: a document per line, "label id:count id:count ... # comment". The label is kept as a column; a query's id
+("qid:3") behind it is passed over. The words may be in `NAME.vocab` beside it, one per line.
 
 Ids count from 1, as the format says; if any line has an id of 0 they count from 0. To know that, and the width, the
 files are read once more.

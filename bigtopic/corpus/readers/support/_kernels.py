@@ -291,10 +291,24 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, counts, heads):
-    """Lines "head id:count id:count ... [# comment]"; pairs whose id is not a number ("qid:3") are passed over.
+def _skip_query(buffer, at):
+    """The end of white space and "qid:number", or `at` where there is no such."""
+    name = _skip_space(buffer, at)
+    if name == at or name + 4 > len(buffer) or buffer[name] != 113:
+        return at
+    if buffer[name + 1] != 105 or buffer[name + 2] != 100 or buffer[name + 3] != 58:
+        return at
+    _, end = _integer(buffer, name + 4)
+    ended = end == len(buffer) or buffer[end] <= 32
+    return end if end > name + 4 and ended else at
 
-    `check_head`: the head is the number of pairs (LDA-C). Fills indptr (n_lines + 1,), words, counts, heads.
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, counts, heads):
+    """Lines "head id:count id:count ... [# comment]". A query's id ("qid:3") may follow the head and is passed over.
+
+    `check_head`: the head is the number of pairs (LDA-C), which no query follows. Fills indptr (n_lines + 1,), words,
+    counts, heads.
     Returns (code, position, documents, entries, zeros, order).
     """
     n = len(buffer)
@@ -309,7 +323,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
         if end == at:
             return BAD_LINE, line, docs, nnz, zeros, order
         heads[docs] = head
-        at = end
+        at = end if check_head else _skip_query(buffer, end)
         pairs = 0
         last_word = np.int64(-1)
         while True:
@@ -320,17 +334,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
                 at = _line_end(buffer, at)
                 break
             word, end = _id(buffer, at)
-            if end == at:
-                name = at
-                while not _ends_line(buffer, at) and buffer[at] > 32 and buffer[at] != 58:
-                    at += 1
-                named = at > name and not _ends_line(buffer, at) and buffer[at] == 58 and buffer[name] != 45
-                if check_head or not named:
-                    return BAD_LINE, line, docs, nnz, zeros, order
-                while not _ends_line(buffer, at) and buffer[at] > 32:
-                    at += 1
-                continue
-            if end >= n or buffer[end] != 58:
+            if end == at or end >= n or buffer[end] != 58:
                 return BAD_LINE, line, docs, nnz, zeros, order
             at = end + 1
             if at + 2 <= n and buffer[at + 1] <= 32 and 48 <= buffer[at] <= 57:

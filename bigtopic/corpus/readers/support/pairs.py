@@ -23,6 +23,8 @@ __all__ = ["PairsReader", "counts_its_pairs", "id_range", "looks_like_pairs"]
 
 _LINE = re.compile(rb"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?:[ \t]+\w+:\S+)*[ \t]*(?:#.*)?\r?")
 
+_NAMED = re.compile(r"(?!\d+:)[^:]*:.*")
+
 
 def sample_lines(file: File, limit: int = 200) -> list[bytes]:
     """The first complete lines that hold anything but a comment."""
@@ -131,5 +133,14 @@ class PairsReader:
             return InputError(
                 f"{place}: the number it begins with is not the number of its pairs; the line was cut short, "
                 f"or the file is SVMlight: force that with {argument('format', 'svmlight')}"
+            )
+        text = (
+            data[position : position + 10_000].tobytes().split(b"\n")[0].decode("utf-8", "backslashreplace")
+        )
+        named = next((pair for pair in text.partition("#")[0].split() if _NAMED.fullmatch(pair)), None)
+        if named is not None:
+            return InputError(
+                f"{place} is not a number followed by id:count pairs: the id of {named[:60]!r} is not a whole number; "
+                'correct it, or give documents whose words are named as JSON lines: {"counts": {"word": 3}}'
             )
         return InputError(f"{place} is not a number followed by id:count pairs; correct the line")

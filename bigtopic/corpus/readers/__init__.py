@@ -8,7 +8,7 @@ format, add a module to `formats/`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -38,9 +38,13 @@ def open_source(
     ids: Iterable[str] | str | None = None,
     authors: Iterable[Any] | None = None,
     columns: Mapping[str, Iterable[Any]] | Iterable[str] | None = None,
-    text_column: str | int | None = None,
+    text_column: str | int | Sequence[str | int] | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
+    header: bool | None = None,
+    document_column: str | int | None = None,
+    word_column: str | int | None = None,
+    count_column: str | int | None = None,
     weights: bool = False,
     keep_text: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -59,7 +63,10 @@ def open_source(
     ids, authors : one per document; authors are names or lists of names. They replace those of the source
     columns : {name: one value per document}, or a table of these, to add; or names of the source's columns to keep
         (default all)
-    text_column, id_column, author_column : fields of records and tables; numbers if there is no header
+    text_column, id_column, author_column : fields of records and tables; numbers if there is no header. Several text
+        columns are joined, with a blank line between their texts
+    header : whether the first row of CSV and Excel names the columns; None judges it by the rows below
+    document_column, word_column, count_column : columns of a table with a row per document and word
     weights : accept fractional counts
     keep_text : hand on the text of the documents
     storage_options : passed to fsspec for URLs
@@ -87,6 +94,10 @@ def open_source(
         keep_text,
         storage_options,
         forced=format is not None,
+        header=header,
+        document_column=document_column,
+        word_column=word_column,
+        count_column=count_column,
     )
     reader = _open(source, format, options)
     if annotations:

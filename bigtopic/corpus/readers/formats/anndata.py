@@ -22,7 +22,8 @@ from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.readers.support.assemble import author_csr
 from bigtopic.corpus.readers.support.columns import column, id_texts, series_values
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
-from bigtopic.corpus.readers.support.records import AUTHORS, choose
+from bigtopic.corpus.readers.tables.roles import choose
+from bigtopic.corpus.readers.tables.sample import AUTHORS
 from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.raw import RawBlock

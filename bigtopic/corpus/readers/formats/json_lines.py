@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
@@ -53,7 +54,9 @@ def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
     first, items = _first_items(files, options)
     layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
     size = sum(file.size for file in files)
-    return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+    return JsonLinesReader(
+        "json_lines", options, kind, size, files=tuple(files), taken=layout.taken, layout=layout
+    )
 
 
 def _first_items(files: Sequence[File], options: Options) -> tuple[File, list[Any]]:
@@ -98,7 +101,7 @@ class JsonLinesReader(DocumentReader):
 
     @property
     def body_name(self) -> str | None:
-        return self.layout.body
+        return self.layout.body_name
 
     def streams(self) -> list[LineStream]:
         return [LineStream(file, self.options.whole, skip=()) for file in self.files]
@@ -118,8 +121,28 @@ class JsonLinesReader(DocumentReader):
                 item, end = _decode(line)
             except (ValueError, RecursionError):
                 end = -1
-            items.append(item if end == len(line) else _load(line, i, place))
+            item = item if end == len(line) else _load(line, i, place)
+            if isinstance(item, dict) and line.count('":') != _n_keys(item):
+                json.loads(line, object_pairs_hook=partial(_once, place(i)))
+            items.append(item)
         return record_documents(items, self.layout, place)
+
+
+def _n_keys(item: dict[str, Any]) -> int:
+    """Fields of an object and of the objects in its fields: where a line shows more, one may be there twice."""
+    return len(item) + sum(len(value) for value in item.values() if type(value) is dict)
+
+
+def _once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"{where} has the field {again!r} twice in one object, of which only the last would count; rename or "
+            "remove one"
+        )
+    return found
 
 
 def _load(line: str, i: int, place: Any) -> Any:

@@ -95,6 +95,7 @@ class DocumentReader:
     `Documents`.
 
     pairs : collocations to join, once known
+    taken : what was guessed, {what: how}
     """
 
     name: str
@@ -103,6 +104,7 @@ class DocumentReader:
     size: int | None = None
     unit: str = "B"
     collocations: frozenset[tuple[str, str]] = frozenset()
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def vocabulary(self) -> list[str] | None:

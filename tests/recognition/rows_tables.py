@@ -357,6 +357,27 @@ CASES = [
         Files({"a.csv": "id,text,year\nx,the film,1\n", "b.csv": "year,text\n2,a cat\n"}),
         Refused(["columns", "b.csv"]),
     ),
+    Case(
+        "a header over labels, and columns without names",
+        csv("v1,v2,,\nham,go on until it stops now,,\nham,ok,,\nspam,free entry in two cups of tea,,\n"),
+        Read(3, columns={"v1": ["ham", "ham", "spam"]}),
+        {"columns": ["v1"]},
+    ),
+    Case(
+        "CSV of counts per word, in rows with names",
+        csv(",cat,dog\nd1,1,0\nd2,0,2\n"),
+        Refused("text_column"),
+    ),
+    Case(
+        "records of ratings",
+        [dict(zip(RATINGS, row, strict=True)) for row in zip(*RATINGS.values(), strict=True)],
+        Refused("document_column"),
+    ),
+    Case(
+        "counters with the same words",
+        [{"cat": 1, "dog": 2}, {"cat": 2, "dog": 1}],
+        Read(2, {"cat": 3, "dog": 3}),
+    ),
     # Excel
     Case(
         "a sheet",

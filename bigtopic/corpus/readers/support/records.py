@@ -14,12 +14,11 @@ from bigtopic.corpus.readers.support.tables import joined
 from bigtopic.corpus.readers.tables.roles import table_layout
 from bigtopic.corpus.readers.tables.sample import (
     BODIES,
-    DOCUMENTS,
     PLAINEST,
     SAMPLE_ROWS,
-    WORDS,
     Sample,
     fold,
+    kind_of_cells,
 )
 from bigtopic.errors import InputError
 
@@ -70,11 +69,10 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
     InputError
         When no field can be the document, or a requested field is missing.
     """
-    records = [item for item in items if is_record(item)] or _alike(items, options)
-    layout = Layout(kept=options.keep_columns)
+    records = [item for item in items if is_record(item)] or _alike(items)
+    layout = _layout(records, options, where) if records else None
     bodies = _present(items)
-    if records:
-        layout = _layout(records, options, where)
+    if layout is not None:
         bodies = record_documents(records, layout, str, complete=False).bodies
     elif items and options.keep_columns:
         raise InputError(
@@ -88,41 +86,44 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
             f"{where} holds {type(wrong).__name__} {str(wrong)[:60]!r}; a document is a string, a list of tokens, "
             "a mapping of words to counts, a list of (id, count) pairs, or a record with one of these in a field"
         )
-    return layout, kind
+    return layout or Layout(kept=options.keep_columns), kind
 
 
-def _alike(items: Sequence[Any], options: Options) -> list[Any]:
-    """Mappings of numbers that are records, not counters: their fields are requested, or all have the same few, and
-    these say what a record or a row is.
-    """
+def _alike(items: Sequence[Any]) -> list[Any]:
+    """Mappings of numbers that may be rows of a table: several with the same names, or one with one."""
     if not items or not all(isinstance(item, Mapping) and item for item in items):
         return []
     names = items[0].keys()
-    asked = (options.text_column, options.document_column, options.word_column, options.count_column)
-    if any(name is not None for name in asked):
-        return list(items)
-    if any(item.keys() != names for item in items) or (len(items) == 1 < len(names)):
-        return []
-    folded = set(map(fold, names))
-    triple = all(folded & set(usual) for usual in (DOCUMENTS, WORDS))
-    return list(items) if triple or folded & set(PLAINEST) else []
+    return (
+        list(items)
+        if all(item.keys() == names for item in items) and (len(items) > 1 or len(names) == 1)
+        else []
+    )
 
 
-def _layout(records: Sequence[Any], options: Options, where: str) -> Layout:
+def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | None:
+    """Which field is what; None where each is a word, and its value a count."""
     # A field may be missing in some records; all fields seen are candidates.
     fields = list(dict.fromkeys(name for record in records for name in record))
     names = tuple(map(str, fields))
-    table = Sample(
-        names, lambda i: [record.get(fields[i]) for record in records[:SAMPLE_ROWS]], (False,) * len(names)
-    )
+
+    def first(i: int) -> list[Any]:
+        return [record.get(fields[i]) for record in records[:SAMPLE_ROWS]]
+
+    texts = any(fold(name) in PLAINEST for name in names)
+    numbers = not texts and all(kind_of_cells(first(i)) == "number" for i in range(len(names)))
+    table = Sample(names, first, (numbers,) * len(names))
     found = table_layout(table, options, where, _inner_body(records), "field")
+    if found.matrix:
+        return None
     if found.triple:
         raise InputError(
             f"{where} holds rows of document, word and count, one per record; write them as a table, as pandas "
             "read_json(..., lines=True) reads them, or name the field of the text with text_column="
         )
-    at = [None if i is None else fields[i] for i in (found.id, found.authors)]
-    return Layout(tuple(fields[i] for i in found.bodies), *at, options.keep_columns, found.taken)
+    identity, authors = (None if i is None else fields[i] for i in (found.id, found.authors))
+    bodies = tuple(fields[i] for i in found.bodies)
+    return Layout(bodies, identity, authors, options.keep_columns, found.taken)
 
 
 def record_documents(

@@ -8,7 +8,7 @@ comes again below is not a name. Names that are known decide, too. As in pandas,
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -23,6 +23,7 @@ _LONGEST = 200  # characters of a name: questions of surveys are names
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*(?:_\w|[a-z][A-Z])\w*")
 _SENTENCE = re.compile(r"(\S+\s+){4,}\S*[.!]")
 _WORD = re.compile(r"[^\W\d_]+")
+_FEWEST = 3  # rows that show labels, which come again
 _LONGER = 3  # times as many words as the first row: what is below is another kind of thing
 
 # The first of these that a column says decides.
@@ -32,6 +33,7 @@ _VERDICTS = {
     "a word above numbers": True,
     "a value": False,
     "an identifier": True,
+    "a word above labels": True,
 }
 
 
@@ -52,10 +54,10 @@ def has_header(rows: Sequence[Sequence[str]], options: Options, where: str) -> b
     return _ambiguous(first, below, where)
 
 
-def _asked(options: Options, width: int) -> Collection[str]:
+def _asked(options: Options, width: int) -> set[str]:
     """Names of columns that the caller gave; numbers that may be their positions are not."""
     text = options.text_column
-    names = [text] if isinstance(text, (str, int)) else list(text or ())
+    names: list[Any] = [text] if isinstance(text, (str, int)) else list(text or ())
     names += [options.id_column, options.author_column, *(options.keep_columns or ())]
     names += [options.document_column, options.word_column, options.count_column]
     return {name for name in names if isinstance(name, str) and not (name.isdigit() and int(name) < width)}
@@ -74,8 +76,9 @@ def _vote(cell: str, below: Sequence[str]) -> str:
     number, numbers = (kind_of_cells(cells) == "code" for cells in ([cell], below))
     if numbers:
         return "a value" if number else "a word above numbers"
-    likely = _IDENTIFIER.fullmatch(cell) and not all(map(_IDENTIFIER.fullmatch, below))
-    return "an identifier" if likely and below else ""
+    if below and _IDENTIFIER.fullmatch(cell) and not all(map(_IDENTIFIER.fullmatch, below)):
+        return "an identifier"
+    return "a word above labels" if len(below) >= _FEWEST and 2 * len(set(below)) <= len(below) + 1 else ""
 
 
 def _ambiguous(first: Sequence[str], below: Sequence[Sequence[str]], where: str) -> bool:

@@ -12,7 +12,7 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def table_layout(
                 where,
                 "a count",
                 f"; or the column of the text, with text_column={table.names[found[1]]!r}",
-            )  # type: ignore[index]
+            )
     bodies, taken = _bodies(table, options, where, inner, what)
     identity = _position(table.names, options.id_column, IDS, where, what)
     authors = _position(table.names, options.author_column, AUTHORS, where, what)
@@ -254,7 +254,7 @@ def _only_text(table: Sample) -> int | None:
     texts = [i for i in free if kinds[i] == "text"]
     found = texts or [i for i in free if kinds[i] == "document"] or [i for i in free if kinds[i] == ""]
     if len(found) < 2:
-        return found[0] if found else None
+        return found[0] if found and not _may_name_rows(table, found[0], kinds) else None
     if not texts:
         return None
     lengths = {i: table.words_per_cell(i) for i in texts}
@@ -263,6 +263,12 @@ def _only_text(table: Sample) -> int | None:
     sentences = [i for i in texts if lengths[i] >= _SENTENCE]
     clear = len(sentences) == 1 and all(lengths[i] <= _LABEL for i in texts if i not in sentences)
     return sentences[0] if clear else None
+
+
+def _may_name_rows(table: Sample, at: int, kinds: Mapping[int, str]) -> bool:
+    """Whether a column of single words, beside several of numbers, may hold the names of the rows of a matrix."""
+    others = [kind for i, kind in kinds.items() if i != at]
+    return len(others) > 1 and {*others} <= {"number", "code"} and 0 < table.words_per_cell(at) <= 1
 
 
 def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: str, what: str) -> int | None:

@@ -74,7 +74,10 @@ _FURTHER = (
     *("rating", "score", "stars", "language", "lang", "country", "journal", "publisher"),
 )
 KNOWN = frozenset((*BODIES, *IDS, *AUTHORS, *DOCUMENTS, *WORDS, *COUNTS, *_FURTHER))
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?")
+_DATE = re.compile(
+    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?"
+    r"|(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,? [\w ,:+-]*\d\d:\d\d[\w ,:+-]*"
+)
 
 
 def fold(name: Any) -> str:

@@ -72,7 +72,11 @@ class _WithFormats(click.Command):
     "--vocabulary",
     help="File with a word per line, or a model: names of word ids, or for text the only words to keep.",
 )
-@click.option("--text-column", help="Column with the text, in records and tables.")
+@click.option(
+    "--text-column",
+    multiple=True,
+    help="Column with the text, in records and tables; give it again to join several.",
+)
 @click.option("--id-column", help="Column with the document's name, in records and tables.")
 @click.option(
     "--column",
@@ -91,6 +95,14 @@ class _WithFormats(click.Command):
     callback=_division,
     help="Divide long texts into pieces of this many words, or into 'paragraphs'.",
 )
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first row of a table names its columns; judged by the rows below it by default.",
+)
+@click.option("--document-column", help="Column with the document, in rows of document, word and count.")
+@click.option("--word-column", help="Column with the word, in rows of document, word and count.")
+@click.option("--count-column", help="Column with the count, in rows of document, word and count.")
 @click.option(
     "--stop-words",
     default="auto",
@@ -191,6 +203,8 @@ def command(
     from bigtopic.parallel.progress import shown
 
     given = {name: value for name, value in settings.items() if value not in (None, ())}
+    if "text_column" in given and len(given["text_column"]) == 1:
+        given["text_column"] = given["text_column"][0]
     if "vocabulary" in given and is_model(given["vocabulary"]):
         from bigtopic.estimators.persistence import load_model
 

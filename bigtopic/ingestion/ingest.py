@@ -15,7 +15,7 @@ and that of the texts if they are kept.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from inspect import signature
@@ -72,9 +72,13 @@ def ingest(
     ids: Iterable[str] | str | None = None,
     authors: Iterable[Any] | None = None,
     columns: Mapping[str, Iterable[Any]] | Iterable[str] | None = None,
-    text_column: str | int | None = None,
+    text_column: str | int | Sequence[str | int] | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
+    header: bool | None = None,
+    document_column: str | int | None = None,
+    word_column: str | int | None = None,
+    count_column: str | int | None = None,
     author_separator: str | None = None,
     split_documents: int | str | None = None,
     min_df: float | None = None,
@@ -112,7 +116,11 @@ def ingest(
     ids : one per document, or a file with one per line
     authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
-    text_column, id_column, author_column : fields of records and tables
+    text_column, id_column, author_column : fields of records and tables. A list of text columns, such as
+        `["title", "abstract"]`, joins their texts with a blank line between them
+    header : whether the first row of CSV and Excel names the columns; None judges it by the rows below
+    document_column, word_column, count_column : columns of a table with a row per document and word; default those with
+        usual names. The rows of a document must be together
     author_separator : what stands between names in a text with several authors, such as "," or " and ". None divides it
         where that is certain ("A; B", "Smith, J., Lee, K.") and warns where it may be meant; "" never divides
     split_documents : divide long texts into pieces of so many words (an int), or at blank lines ("paragraphs"). Piece 2
@@ -200,6 +208,10 @@ def ingest(
             text_column=text_column,
             id_column=id_column,
             author_column=author_column,
+            header=header,
+            document_column=document_column,
+            word_column=word_column,
+            count_column=count_column,
             author_separator=author_separator,
             split_documents=split_documents,
             weights=weights,

@@ -410,7 +410,7 @@ def test_sources_that_are_none(tmp_path):
     refused("/dev/null", "save it to a file")
     refused(["a text"], "format='word' is not known", "bag_of_words", error=SettingError, format="word")
     refused("x.txt", "needs an object", format="matrix")
-    refused([{"a": 1}, {"title": "x", "year": 3}], "title", "text_column=")
+    refused([{"a": 1}, {"title": "x", "year": 3}], "document 0", "'title'", "add it")
     refused([{"text": "x", "year": 3}], "no field named 'yaer'", "year", columns=["yaer"])
 
 
@@ -439,7 +439,7 @@ def test_wrong_json(tmp_path):
         write(tmp_path / "x.jsonl", '{"text": "a"}\n\n{"body": "b"}\n'), "x.jsonl, line 3", "no field 'text'"
     )
     refused(write(tmp_path / "x.jsonl", '{"text": "a"}\n{"text": 3}\n'), "x.jsonl, line 2", "one kind")
-    refused(write(tmp_path / "x.jsonl", '{"title": "a"}\n'), "title", "text_column=")
+    refused(write(tmp_path / "x.jsonl", '{"title": "a", "note": "b"}\n'), "title, note", "text_column=")
     refused(write(tmp_path / "x.jsonl", '{"text": "a"}\n'), "no field named 'body'", text_column="body")
     refused(write(tmp_path / "x.jsonl", '{"counts": {"a": -1}}\n'), "x.jsonl, line 1", "negative")
 
@@ -451,7 +451,7 @@ def test_a_first_line_of_json_that_is_too_long(tmp_path):
 
 def test_wrong_csv(tmp_path):
     refused(write(tmp_path / "x.csv", "id,text\n1,a\n2,b,c\n"), "x.csv, line 3", "3 cells", "quotes")
-    refused(write(tmp_path / "x.csv", "name,words\n1,a\n"), "name, words", "text_column=")
+    refused(write(tmp_path / "x.csv", "name,words\nx,a\n"), "name, words", "text_column=")
     refused(write(tmp_path / "x.csv", "id,text\n1,a\n"), "no column named 'body'", text_column="body")
     triples = "doc,word,count\na,x,1\nb,x,2\n"
     refused(write(tmp_path / "x.csv", triples + "a,y,1\n"), "x.csv, line 4", "document 'a'", "sort the table")
@@ -471,7 +471,7 @@ def test_wrong_parquet(tmp_path):
         pq.write_table(pa.table(columns), path)
         return path
 
-    refused(table(name=["a"]), "name", "text_column=")
+    refused(table(name=["a"], note=["b"]), "name, note", "text_column=")
     refused(table(doc=[1, 2, 1], word=["a", "a", "b"], count=[1, 1, 1]), "x.parquet, row 2", "document '1'")
     refused(
         table(doc=[1, 1, 2], word=["a", "b", "a"], count=[1.0, 0.5, 1.0]), "x.parquet, row 1", "fractional"

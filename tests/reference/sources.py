@@ -12,6 +12,7 @@ from collections import Counter
 from html import escape
 
 import numpy as np
+import pandas
 import pytest
 import scipy.io
 import scipy.sparse as sp
@@ -171,6 +172,14 @@ def csv_text(folder, counts):
     body = "".join(f'd{i},"{text_of(row)}\n, ""quoted""",{i}\n' for i, row in enumerate(counts))
     settings = TextSettings(token_pattern=r"\S+", stop_words=[",", '"quoted"'])
     return write(folder / "toy.csv", "id,text,year\n" + body), {"text": settings}
+
+
+def xlsx_text(folder, counts):
+    table = pandas.DataFrame(
+        {"id": [f"d{i}" for i in range(len(counts))], "text": [text_of(row) or None for row in counts]}
+    )
+    table.to_excel(folder / "toy.xlsx", index=False)
+    return folder / "toy.xlsx", {}
 
 
 def tsv_without_header(folder, counts):
@@ -407,7 +416,7 @@ WHOLE = [
     bag_of_words, bag_of_words_gzip, bag_of_words_bz2, bag_of_words_xz, bag_of_words_zstd, bag_of_words_remote,
     lda_c, lda_c_named, svmlight, svmlight_from_zero, matrix_market, matrix_market_by_column, matrix_market_dense,
     text_lines, text_windows, text_files, text_glob, json_lines_text, json_lines_tokens, json_lines_counts, csv_text,
-    mallet_lines, vowpal_wabbit, mbox_messages, mediawiki, mediawiki_bz2, tenx_folder,
+    xlsx_text, mallet_lines, vowpal_wabbit, mbox_messages, mediawiki, mediawiki_bz2, tenx_folder,
     tsv_without_header, parquet_text, parquet_tokens, anndata_object, anndata_h5ad, anndata_h5ad_dense,
     anndata_h5ad_csc, anndata_zarr, matrix_csr, matrix_csc_array, matrix_dense, saved_npz, saved_npy, dask_blocks,
     dask_columns, dask_frame_text, dask_bag_counters, pandas_text, pandas_counts, arrow_tokens, iterable_texts,

@@ -8,7 +8,7 @@ format, add a module to `formats/`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -41,9 +41,13 @@ def open_source(
     ids: Iterable[str] | str | None = None,
     authors: Iterable[Any] | None = None,
     columns: Mapping[str, Iterable[Any]] | Iterable[str] | None = None,
-    text_column: str | int | None = None,
+    text_column: str | int | Sequence[str | int] | None = None,
     id_column: str | int | None = None,
     author_column: str | int | None = None,
+    header: bool | None = None,
+    document_column: str | int | None = None,
+    word_column: str | int | None = None,
+    count_column: str | int | None = None,
     author_separator: str | None = None,
     split_documents: int | str | None = None,
     weights: bool = False,
@@ -66,7 +70,10 @@ def open_source(
     ids, authors : one per document; authors are names or lists of names. They replace those of the source
     columns : {name: one value per document}, or a table of these, to add; or names of the source's columns to keep
         (default all)
-    text_column, id_column, author_column : fields of records and tables; numbers if there is no header
+    text_column, id_column, author_column : fields of records and tables; numbers if there is no header. Several text
+        columns are joined, with a blank line between their texts
+    header : whether the first row of CSV and Excel names the columns; None judges it by the rows below
+    document_column, word_column, count_column : columns of a table with a row per document and word
     author_separator : what stands between the names in a text that holds several authors; None divides it where that is
         certain, "" never
     split_documents : divide texts and lists of tokens into pieces of this many words, or "paragraphs"
@@ -99,6 +106,10 @@ def open_source(
         keep_text,
         storage_options,
         forced=format is not None,
+        header=header,
+        document_column=document_column,
+        word_column=word_column,
+        count_column=count_column,
         author_separator=author_separator,
         split_documents=division,
         layer=layer,
@@ -305,7 +316,7 @@ def _mixed(folder: str, kinds: Mapping[str, list[File]]) -> InputError:
     suffix = Path(max(kinds.values(), key=len)[0].name).suffix
     return InputError(
         f"{folder} holds {', '.join(shown)}; give the files that are meant, such as '{folder}/*{suffix}', or "
-        "format='files' for a document of text per file, whatever it is"
+        f"{argument('format', 'files')} for a document of text per file, whatever it is"
     )
 
 

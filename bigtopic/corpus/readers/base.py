@@ -7,7 +7,7 @@ and hold about `CHUNK_BYTES` of input or `CHUNK_DOCS` documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -96,12 +96,13 @@ class Options:
     `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
     are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
     is not questioned; `author_separator` stands between the names in a text, see `split_names`; `split_documents` says
-    how documents are divided, see `checked_division`; `layer`, `use_raw`: where an AnnData source has its counts.
+    how documents are divided, see `checked_division`; `layer`, `use_raw`: where an AnnData source has its counts;
+    `header`: whether the first row of a table of text names its columns (None: judged).
     """
 
     text: TextSettings = field(default_factory=TextSettings)
     vocabulary: list[str] | None = None
-    text_column: str | int | None = None
+    text_column: str | int | Sequence[str | int] | None = None
     id_column: str | int | None = None
     author_column: str | int | None = None
     keep_columns: tuple[str, ...] | None = None
@@ -110,6 +111,10 @@ class Options:
     keep_text: bool = False
     storage_options: Mapping[str, Any] | None = None
     forced: bool = False
+    header: bool | None = None
+    document_column: str | int | None = None
+    word_column: str | int | None = None
+    count_column: str | int | None = None
     author_separator: str | None = None
     split_documents: int | str | None = None
     layer: str | None = None

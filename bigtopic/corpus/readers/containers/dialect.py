@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, AnyStr
 
@@ -16,11 +17,13 @@ import numpy as np
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
 
-__all__ = ["Dialect", "dialect_of", "line_ends", "misquoted", "row_start", "wrong_quote"]
+__all__ = ["Dialect", "dialect_of", "line_ends", "misquoted", "row_start", "separator_line", "wrong_quote"]
 
 # The limit of the standard library, 131072 characters in a cell, is shorter than books.
 csv.field_size_limit(2**31 - 1)
 
+_COMPARED = 20  # lines
+_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([\t,;|])\"?(?:\r\n?|\n)", re.IGNORECASE)
 _END = re.compile(rb"\r\n?|\n")
 _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 
@@ -67,15 +70,28 @@ def line_ends(text: AnyStr) -> int:
     return text.count(feed) + text.count(back) - text.count(back + feed)
 
 
-def dialect_of(file: File, text: str) -> Dialect:
-    """The dialect of a file that begins with this text."""
-    lines = re.split(r"\r\n?|\n", text)
+def separator_line(sample: bytes) -> tuple[int, str]:
+    """Length of a first line such as "sep=;", which Excel reads and writes, and its delimiter; (0, "") for none."""
+    found = _SEPARATOR.match(sample)
+    return (found.end(), found[1].decode()) if found else (0, "")
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The one that divides all rows into as many cells, or else is most often in the first; "," for none."""
     first = lines[0]
-    delimiter = max("\t,;|", key=first.count)
-    if file.name.lower().endswith((".tsv", ".tab")):
-        delimiter = "\t"
-    elif first.count(delimiter) == 0:
-        delimiter = ","
+    found = sorted((mark for mark in "\t,;|" if mark in first), key=first.count, reverse=True)
+    for mark in found if len(found) > 1 else ():
+        rows = csv.reader((f"{line}\n" for line in lines[:_COMPARED]), delimiter=mark)
+        if len({len(row) for row in rows if row}) == 1:
+            return mark
+    return found[0] if found else ","
+
+
+def dialect_of(file: File, text: str, delimiter: str = "") -> Dialect:
+    """The dialect of a file that begins with this text, perhaps with a known delimiter."""
+    lines = re.split(r"\r\n?|\n", text)
+    if not delimiter:
+        delimiter = "\t" if file.name.lower().endswith((".tsv", ".tab")) else _delimiter(lines)
     # Tab-separated text has no quoting by its standard, but some programs quote as in CSV.
     cells = (cell.strip() for line in lines[:200] for cell in line.split(delimiter))
     quoted = delimiter != "\t" or any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)

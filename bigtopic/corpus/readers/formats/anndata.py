@@ -26,8 +26,9 @@ from bigtopic.corpus.readers.containers.stored_matrix import (
 from bigtopic.corpus.readers.support.assemble import author_csr, check_counts
 from bigtopic.corpus.readers.support.columns import column, id_texts, series_values
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
-from bigtopic.corpus.readers.support.records import AUTHORS, choose
 from bigtopic.corpus.readers.support.vocabulary import unique_words
+from bigtopic.corpus.readers.tables.roles import choose
+from bigtopic.corpus.readers.tables.sample import AUTHORS
 from bigtopic.corpus.sparse import checked_csr
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean, either, require
@@ -101,10 +102,14 @@ class _Place:
         if layer and layer not in layers:
             known = ", ".join(map(repr, layers)) or "none"
             raise SettingError(
-                f"layer={layer!r}: {name} has no such layer; it has {known}{did_you_mean(layer, list(layers))}"
+                f"{argument('layer', layer)}: {name} has no such layer; it has "
+                f"{known}{did_you_mean(layer, list(layers))}"
             )
         if self.words == "raw/var" and not has_raw:
-            raise SettingError(f"use_raw=True: {name} has no raw; leave it out, or name a layer with layer=")
+            raise SettingError(
+                f"{argument('use_raw', True)}: {name} has no raw; leave it out, or name a layer with "
+                f"{argument('layer', ...)}"
+            )
 
 
 def _open_object(source: Any, place: _Place, options: Options) -> AnnDataReader:

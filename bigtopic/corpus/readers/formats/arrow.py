@@ -15,8 +15,8 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.formats import matrix
-from bigtopic.corpus.readers.support.arrow import ArrowReader, ArrowStream, check_unique, first_kind
-from bigtopic.corpus.readers.support.tables import holds_counts, only_text, table_layout, words_of_columns
+from bigtopic.corpus.readers.support.arrow import ArrowReader, ArrowStream, arrow_layout
+from bigtopic.corpus.readers.support.tables import words_of_columns
 from bigtopic.errors import require
 
 __all__ = ["TableReader", "accepts", "open_reader"]
@@ -31,16 +31,16 @@ def accepts(source: Any) -> bool:
 
 
 def open_reader(source: Any, options: Options) -> TableReader | matrix.MatrixReader:
-    table, types = _table(source), require("pyarrow.types", "parquet")
-    names, kinds = table.schema.names, table.schema.types
-    if holds_counts(names, [types.is_integer(k) or types.is_floating(k) for k in kinds], options):
-        return matrix.open_reader(_counts(table), words_of_columns(names, options, _NAME), _NAME)
-    texts = [types.is_string(k) or types.is_large_string(k) or types.is_string_view(k) for k in kinds]
-    layout = table_layout(names, options, _NAME, only_text(names, texts))
-    check_unique(layout, _NAME)
+    table = _table(source)
     batches = _Batches.of(table)
-    kind, size = first_kind(layout, batches.beginning, _NAME), getattr(table, "num_rows", None)
-    return TableReader("arrow", options, kind, size, "docs", layout=layout, batches=batches)
+    layout, kind = arrow_layout(table.schema, batches.beginning, options, _NAME)
+    if layout.matrix:
+        words = words_of_columns(table.schema.names, options, _NAME)
+        return matrix.open_reader(_counts(batches, table.schema), words, _NAME)
+    size = getattr(table, "num_rows", None)
+    return TableReader(
+        "arrow", options, kind, size, "docs", taken=layout.taken, layout=layout, batches=batches
+    )
 
 
 def _table(source: Any) -> Any:
@@ -55,8 +55,8 @@ def _table(source: Any) -> Any:
         return pyarrow.table({"text": column(source)})
 
 
-def _counts(table: Any) -> np.ndarray:
-    table = table if hasattr(table, "num_rows") else table.read_all()
+def _counts(batches: _Batches, schema: Any) -> np.ndarray:
+    table = require("pyarrow", "parquet").Table.from_batches(chain(batches.first, batches.rest), schema)
     return np.column_stack([column.to_numpy() for column in table.columns])
 
 

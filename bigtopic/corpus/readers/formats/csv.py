@@ -1,8 +1,7 @@
 """CSV and TSV: a text column, or the three columns document, word, count (rows of a document together).
 
-The first row is the header when it names the text column or looks like names: short and distinct, none a number. As in
-pandas, a column without a name is called "Unnamed: 0" and the second "x" is "x.1". Without a header, columns are called
-"0", "1", ... Further columns are typed as pandas would type them; for several authors in a cell see `split_names`.
+Further columns are typed as pandas would type them; for several authors in a cell see `split_names`. A first line such
+as "sep=;", as Excel writes it, names the delimiter.
 """
 
 from __future__ import annotations
@@ -12,9 +11,6 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
-
-import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.dialect import (
@@ -23,23 +19,18 @@ from bigtopic.corpus.readers.containers.dialect import (
     line_ends,
     misquoted,
     row_start,
+    separator_line,
     wrong_quote,
 )
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import decode
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
-from bigtopic.corpus.readers.support.records import BODIES
-from bigtopic.corpus.readers.support.tables import (
-    TableLayout,
-    Together,
-    empty_cell,
-    table_documents,
-    table_layout,
-    triples_block,
-)
-from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError
+from bigtopic.corpus.readers.support.tables import Together
+from bigtopic.corpus.readers.tables.cells import CellsReader, numeric_columns
+from bigtopic.corpus.readers.tables.header import column_names, has_header
+from bigtopic.corpus.readers.tables.roles import refuse_matrix, table_layout
+from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample
+from bigtopic.errors import InputError, argument
 
 __all__ = ["match", "open_reader"]
 
@@ -50,83 +41,86 @@ def match(file: File) -> float:
 
 
 def open_reader(files: Sequence[File], options: Options) -> CsvReader:
-    opened = [_header(file, options) for file in files]
-    names = opened[0][1]
-    for file, (_, other, _) in zip(files, opened, strict=True):
-        if other != names:
+    opened = [_Opened.of(file, options) for file in files]
+    first = opened[0]
+    for file, other in zip(files, opened, strict=True):
+        if sorted(other.names) != sorted(first.names):
             raise InputError(
-                f"{file.path} has columns {', '.join(other)}; {files[0].path} has {', '.join(names)}"
+                f"{file.path} has columns {', '.join(other.names)}; {files[0].path} has {', '.join(first.names)}; give "
+                f"files with the same columns, or {argument('header', ...)} if one has names and the other has not"
             )
-    layout = table_layout(names, options, files[0].path, opened[0][2])
-    dialects = tuple(dialect for dialect, _, _ in opened)
-    size = sum(file.size for file in files)
-    kind = "text" if layout.triple is None else "triples"
-    return CsvReader("csv", options, kind, size, files=tuple(files), dialects=dialects, layout=layout)
+    columns = first.columns
+    table = Sample(tuple(first.names), lambda i: columns[i], numeric_columns(columns), named=first.header)
+    layout = table_layout(table, options, files[0].path)
+    refuse_matrix(layout, files[0].path, "pandas.read_csv")
+    return CsvReader(
+        "csv",
+        options,
+        "text" if layout.triple is None else "triples",
+        sum(file.size for file in files),
+        taken={"header": "the first row" if first.header else "none", **layout.taken},
+        layout=layout,
+        untyped=True,
+        files=tuple(files),
+        dialects=tuple(other.dialect for other in opened),
+        orders=tuple(tuple(map(other.names.index, first.names)) for other in opened),
+    )
 
 
-def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | None]:
-    """Dialect, names of the columns, and the column with the longest texts where there is no header."""
-    sample = file.sample
-    if len(sample) == SAMPLE_BYTES:
-        sample = sample[: sample.rfind(b"\n") + 1 or sample.rfind(b"\r") + 1] or sample
-    text = _decoded(sample, options, file.path).removeprefix("\ufeff")
-    dialect = dialect_of(file, text)
-    if len(file.sample) < SAMPLE_BYTES and (wrong := wrong_quote(text, dialect)):
-        raise misquoted(file.path, 1, text, *wrong)
-    rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
-    if not rows:
-        raise InputError(f"{file.path} has no rows; there is nothing to read")
-    if _is_header(rows[0], options):
+@dataclass(frozen=True)
+class _Opened:
+    """The beginning of a file: its dialect, the names of its columns, and its first rows."""
+
+    dialect: Dialect
+    names: list[str]
+    header: bool
+    rows: list[list[str]]
+
+    @classmethod
+    def of(cls, file: File, options: Options) -> _Opened:
+        sample = file.sample
+        if len(sample) == SAMPLE_BYTES:
+            sample = sample[: sample.rfind(b"\n") + 1 or sample.rfind(b"\r") + 1] or sample
+        skipped, delimiter = separator_line(sample)
+        sample, line = sample[skipped:], 1 + bool(skipped)
+        text = _decoded(sample, options, file.path, lambda: line).removeprefix("\ufeff")
+        dialect = dialect_of(file, text, delimiter)
+        if len(file.sample) < SAMPLE_BYTES and (wrong := wrong_quote(text, dialect)):
+            raise misquoted(file.path, line, text, *wrong)
+        rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
+        if not rows:
+            raise InputError(f"{file.path} has no rows; there is nothing to read")
+        if not has_header(rows[: SAMPLE_ROWS + 1], options, file.path):
+            names = [str(i) for i in range(len(rows[0]))]
+            return cls(replace(dialect, begin=skipped), names, False, rows[:SAMPLE_ROWS])
         begin = dialect.find_record(sample, 0) if dialect.quoted else row_start(sample, 0)
         if begin < 0 and len(file.sample) == SAMPLE_BYTES:
             raise InputError(
                 f"{file.path}, line 1: the row of names is longer than {SAMPLE_BYTES >> 10} KiB; correct it"
             )
-        return (
-            replace(dialect, begin=begin if begin > 0 else len(sample)),
-            _names(rows[0]),
-            None,
-        )
-    lengths = [sum(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
-    return dialect, [str(i) for i in range(len(rows[0]))], int(np.argmax(lengths))
+        begin = skipped + (begin if begin > 0 else len(sample))
+        return cls(replace(dialect, begin=begin), column_names(rows[0]), True, rows[1 : SAMPLE_ROWS + 1])
 
-
-def _is_header(row: list[str], options: Options) -> bool:
-    """Whether the cells are names: short, distinct and not numbers; or any that include that of the text column.
-
-    The first may be empty: pandas writes an index so.
-    """
-    names = [cell.strip() for cell in row]
-    if options.text_column in names or any(name.lower() in BODIES for name in names):
-        return True
-    named = names if names[0] or len(names) == 1 else names[1:]
-    short = all(0 < len(name) <= 64 and len(name.split()) <= 4 for name in named)
-    return short and len(set(names)) == len(names) and not any(n.replace(".", "", 1).isdigit() for n in named)
-
-
-def _names(row: list[str]) -> list[str]:
-    """Names of columns as pandas reads them, each of them once."""
-    names: list[str] = []
-    for i, cell in enumerate(row):
-        name = first = cell.strip() or f"Unnamed: {i}"
-        again = count(1)
-        while name in names:
-            name = f"{first}.{next(again)}"
-        names.append(name)
-    return names
+    @property
+    def columns(self) -> list[list[str]]:
+        """The first cells of each column."""
+        return [[row[i] for row in self.rows if i < len(row)] for i in range(len(self.names))]
 
 
 @dataclass(frozen=True)
 class CsvStream:
-    """Chunks of whole records, or of whole documents where each has many rows."""
+    """Chunks of whole records, or of whole documents where each has many rows.
+
+    document : then the column that names it, or None
+    """
 
     file: File
     dialect: Dialect
-    layout: TableLayout
+    document: int | None
     options: Options
 
     def chunks(self) -> Iterator[Chunk]:
-        triples = self.layout.triple is not None
+        triples = self.document is not None
         find = (
             self._find_document if triples else self.dialect.find_record if self.dialect.quoted else row_start
         )
@@ -139,12 +133,12 @@ class CsvStream:
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
 
     def _find_document(self, buffer: bytes, start: int) -> int:
-        assert self.layout.triple is not None
+        assert self.document is not None
         at, last = row_start(buffer, start), None
         while at >= 0 and (end := row_start(buffer, at)) >= 0:
             line = buffer[at:end].decode(self.options.text.encoding, "replace")
             cells: list[str] = next(self.dialect.rows(io.StringIO(line, newline="")), [])
-            document = cells[self.layout.triple[0]] if len(cells) > self.layout.triple[0] else last
+            document = cells[self.document] if len(cells) > self.document else last
             if last is not None and document != last:
                 return at
             at, last = end, document
@@ -155,9 +149,9 @@ class CsvStream:
         first = chunk.first_line or 1
         text = _decoded(chunk.data, self.options, chunk.name, lambda: first)
         rows = self.dialect.rows(io.StringIO(text, newline=""))
-        if self.layout.triple is None:
+        at = self.document
+        if at is None:
             return sum(map(bool, rows))
-        at = self.layout.triple[0]
         # Rows without this cell are for the parser to complain about.
         numbered = [(i, row[at]) for i, row in enumerate(rows) if len(row) > at]
         return together.check(
@@ -166,47 +160,19 @@ class CsvStream:
 
 
 @dataclass
-class CsvReader(DocumentReader):
+class CsvReader(CellsReader):
     files: tuple[File, ...] = field(default=())
     dialects: tuple[Dialect, ...] = field(default=())
-    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+    orders: tuple[tuple[int, ...], ...] = field(default=())
 
     def streams(self) -> list[CsvStream]:
+        triple = self.layout.triple
         return [
-            CsvStream(file, dialect, self.layout, self.options)
-            for file, dialect in zip(self.files, self.dialects, strict=True)
+            CsvStream(file, dialect, None if triple is None else order[triple[0]], self.options)
+            for file, dialect, order in zip(self.files, self.dialects, self.orders, strict=True)
         ]
 
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
-
-    def documents(self, chunk: Chunk) -> Documents:
-        columns, lines = self._table(chunk)
-        return replace(table_documents(columns, self.layout, self._place(chunk, lines)), untyped=True)
-
-    def _place(self, chunk: Chunk, lines: list[int]) -> Callable[[int], str]:
-        """Says in which line of its file row i is; `lines` as `_table` returns them."""
-        file = next(file for file in self.files if file.path == chunk.name)
-        return lambda i: f"{chunk.name}, line {first_line(chunk, file, line_ends) + lines[i]}"
-
-    def parse(self, chunk: Chunk) -> RawBlock:
-        if self.layout.triple is None:
-            return super().parse(chunk)
-        columns, lines = self._table(chunk)
-        place = self._place(chunk, lines)
-        documents, words, counts = (columns[i] for i in self.layout.triple)
-        index: dict[str, int] = {}
-        ids = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
-        if "" in counts:
-            raise empty_cell(place(counts.index("")))
-        values = np.array([_number(value, i, place) for i, value in enumerate(counts)], np.float64)
-        given = None if self.vocabulary is None else self._index
-        names = np.array(documents, object)
-        return triples_block(names, ids, list(index), values, place, self.options.weights, given)
-
-    def _table(self, chunk: Chunk) -> tuple[list[list[str]], list[int]]:
-        """The chunk's cells by column, and the line of the chunk, from 0, that each row ends on."""
+    def cells(self, chunk: Chunk) -> tuple[list[list[str]], Callable[[int], str]]:
         number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
         file, width = self.files[number], len(self.layout.names)
         first = partial(first_line, chunk, file, line_ends)
@@ -220,7 +186,8 @@ class CsvReader(DocumentReader):
             if wrong := wrong_quote(text, dialect):
                 raise misquoted(chunk.name, first(), text, *wrong) from error
             rows, lines = self._rows(chunk.name, text, dialect, first, strict=False)
-        return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
+        columns = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)]
+        return [columns[i] for i in self.orders[number]], lambda i: f"{chunk.name}, line {first() + lines[i]}"
 
     def _rows(
         self, name: str, text: str, dialect: Dialect, first: Callable[[], int], strict: bool
@@ -248,10 +215,3 @@ def _decoded(data: bytes, options: Options, name: str, first: Callable[[], int] 
             "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text
-
-
-def _number(value: str, i: int, place) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise InputError(f"{place(i)}: count {value[:60]!r} is not a number; correct it") from None

@@ -23,7 +23,9 @@ def accepts(source: Any) -> bool:
 def open_reader(source: Any, options: Options) -> BagReader:
     stream = PartitionStream.of(source.map_partitions(list), _NAME, options.whole)
     layout, kind = record_layout(stream.first[:_PEEK], options, _NAME)
-    return BagReader("dask_bag", options, kind, None, "docs", stream=stream, layout=layout)
+    return BagReader(
+        "dask_bag", options, kind, None, "docs", stream=stream, taken=layout.taken, layout=layout
+    )
 
 
 @dataclass

@@ -18,10 +18,10 @@ from bigtopic.corpus.readers.support.frames import (
     frame_kind,
     frame_layout,
     is_frame,
-    is_matrix,
 )
 from bigtopic.corpus.readers.support.partitions import PartitionReader, PartitionStream, computed
-from bigtopic.corpus.readers.support.tables import TableLayout, words_of_columns
+from bigtopic.corpus.readers.support.tables import words_of_columns
+from bigtopic.corpus.readers.tables.sample import TableLayout
 from bigtopic.errors import InputError
 
 __all__ = ["accepts", "open_reader"]
@@ -35,17 +35,19 @@ def accepts(source: Any) -> bool:
 
 def open_reader(source: Any, options: Options) -> DaskFrameReader | dask_array.DaskArrayReader:
     frame = as_frame(source)
-    if is_matrix(frame, options):
+    stream = PartitionStream.of(frame, _NAME, options.whole)
+    layout = frame_layout(frame, options, _NAME, stream.first)
+    if layout.matrix:
         words = words_of_columns(column_names(frame), options, _NAME)
         return dask_array.open_reader(frame.to_dask_array(), words)
-    layout = frame_layout(frame, options, _NAME)
     if layout.triple is not None:
         raise InputError(
             f"{_NAME} has rows of document, word and count; write it with to_parquet and give its files"
         )
-    stream = PartitionStream.of(frame, _NAME, options.whole)
     kind = frame_kind(stream.first, layout)
-    return DaskFrameReader("dask_frame", options, kind, None, "docs", stream=stream, layout=layout)
+    return DaskFrameReader(
+        "dask_frame", options, kind, None, "docs", stream=stream, taken=layout.taken, layout=layout
+    )
 
 
 @dataclass

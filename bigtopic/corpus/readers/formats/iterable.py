@@ -37,7 +37,9 @@ def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
     stream = IterableStream(first, items, again)
-    return IterableReader("iterable", options, kind, size, "docs", stream=stream, layout=layout)
+    return IterableReader(
+        "iterable", options, kind, size, "docs", stream=stream, taken=layout.taken, layout=layout
+    )
 
 
 class IterableStream:

@@ -71,7 +71,14 @@ def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
     layout, kind = record_layout(items, options, path) if items else (Fields(), "text")
     size = sum(file.size for file in files)
     return JsonLinesReader(
-        "json_lines", options, kind, size, files=tuple(files), layouts=layouts, layout=layout
+        "json_lines",
+        options,
+        kind,
+        size,
+        files=tuple(files),
+        taken=layout.taken,
+        layouts=layouts,
+        layout=layout,
     )
 
 
@@ -144,7 +151,7 @@ class JsonLinesReader(DocumentReader):
 
     @property
     def body_name(self) -> str | None:
-        return self.layout.body
+        return self.layout.body_name
 
     def streams(self) -> list[Any]:
         whole = self.options.whole
@@ -171,7 +178,10 @@ class JsonLinesReader(DocumentReader):
                 item, end = _decode(line)
             except (ValueError, RecursionError):
                 end = -1
-            items.append(item if end == len(line) else _load(line, i, place))
+            item = item if end == len(line) else _load(line, i, place)
+            if isinstance(item, dict) and line.count('":') != _n_keys(item):
+                json.loads(line, object_pairs_hook=partial(_once, place(i)))
+            items.append(item)
         return record_documents(items, self.layout, place)
 
     def _documents_of_values(self, chunk: Chunk, file: File, layout: Layout) -> Documents:
@@ -196,6 +206,23 @@ class JsonLinesReader(DocumentReader):
 
 
 _TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
+
+
+def _n_keys(item: dict[str, Any]) -> int:
+    """Fields of an object and of the objects in its fields: where a line shows more, one may be there twice."""
+    return len(item) + sum(len(value) for value in item.values() if type(value) is dict)
+
+
+def _once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"{where} has the field {again!r} twice in one object, of which only the last would count; rename or "
+            "remove one"
+        )
+    return found
 
 
 def _load(line: str, i: int, place: Any) -> Any:

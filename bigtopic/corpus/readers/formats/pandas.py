@@ -18,9 +18,9 @@ from bigtopic.corpus.readers.support.frames import (
     frame_kind,
     frame_layout,
     is_frame,
-    is_matrix,
 )
-from bigtopic.corpus.readers.support.tables import TableLayout, words_of_columns
+from bigtopic.corpus.readers.support.tables import words_of_columns
+from bigtopic.corpus.readers.tables.sample import TableLayout
 from bigtopic.errors import require
 
 __all__ = ["accepts", "open_reader"]
@@ -34,15 +34,17 @@ def accepts(source: Any) -> bool:
 
 def open_reader(source: Any, options: Options) -> PandasReader | arrow.TableReader | matrix.MatrixReader:
     frame = as_frame(source)
-    if is_matrix(frame, options):
+    layout = frame_layout(frame, options, _NAME)
+    if layout.matrix:
         words = words_of_columns(column_names(frame), options, _NAME)
         return matrix.open_reader(_counts(frame), words, _NAME)
-    layout = frame_layout(frame, options, _NAME)
     if layout.triple is not None:
         table = require("pyarrow", "parquet").Table
         return arrow.open_reader(table.from_pandas(frame, preserve_index=False), options)
     kind = frame_kind(frame, layout)
-    return PandasReader("pandas", options, kind, len(frame), "docs", frame=frame, layout=layout)
+    return PandasReader(
+        "pandas", options, kind, len(frame), "docs", frame=frame, taken=layout.taken, layout=layout
+    )
 
 
 def _counts(frame: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.containers.files import File, intact
-from bigtopic.corpus.readers.support.arrow import ArrowReader, ArrowStream, check_unique, first_kind
-from bigtopic.corpus.readers.support.tables import table_layout
+from bigtopic.corpus.readers.support.arrow import ArrowReader, ArrowStream, arrow_layout
+from bigtopic.corpus.readers.tables.roles import refuse_matrix
 from bigtopic.errors import InputError, require
 
 __all__ = ["match", "open_reader"]
@@ -23,20 +23,21 @@ def match(file: File) -> float:
 
 
 def open_reader(files: Sequence[File], options: Options) -> ParquetReader:
-    names = _names(files[0])
-    layout = table_layout(names, options, files[0].path)
-    check_unique(layout, files[0].path)
+    schema = _schema(files[0])
     sizes = []
     for file in files:
         with _opened(file) as parquet:
-            if parquet.schema_arrow.names != names:
+            if sorted(parquet.schema_arrow.names) != sorted(schema.names):
                 raise InputError(
                     f"{file.path} has different columns from {files[0].path}; give files of one schema"
                 )
             sizes.append(parquet.metadata.num_rows)
     first = files[next((i for i, size in enumerate(sizes) if size), 0)]
-    kind = first_kind(layout, _Batches(first), first.path)
-    return ParquetReader("parquet", options, kind, sum(sizes), "docs", files=tuple(files), layout=layout)
+    layout, kind = arrow_layout(schema, _Batches(first), options, first.path)
+    refuse_matrix(layout, first.path, "pyarrow.parquet.read_table")
+    return ParquetReader(
+        "parquet", options, kind, sum(sizes), "docs", files=tuple(files), taken=layout.taken, layout=layout
+    )
 
 
 @contextlib.contextmanager
@@ -47,9 +48,9 @@ def _opened(file: File) -> Iterator[Any]:
         yield opened
 
 
-def _names(file: File) -> list[str]:
+def _schema(file: File) -> Any:
     with _opened(file) as parquet:
-        return list(parquet.schema_arrow.names)
+        return parquet.schema_arrow
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk
+from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of_all
 from bigtopic.corpus.readers.support.tables import (
-    TableLayout,
     Together,
     empty_cell,
+    joined,
     table_documents,
     triples_block,
 )
+from bigtopic.corpus.readers.tables.roles import table_layout
+from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayout
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument, require
 
-__all__ = ["ArrowReader", "ArrowStream", "check_unique", "first_kind"]
+__all__ = ["ArrowReader", "ArrowStream", "arrow_layout", "check_unique"]
 
 _TRIPLES = 1 << 19
 
@@ -45,16 +47,28 @@ def check_unique(layout: TableLayout, where: str) -> None:
             )
 
 
-def first_kind(layout: TableLayout, batches: Batches, where: str) -> str:
-    """The kind of a table's documents, from its first thousand rows."""
+def arrow_layout(schema: Any, batches: Batches, options: Options, where: str) -> tuple[TableLayout, str]:
+    """Which column is what, and the kind of the documents, from a table's schema and its first thousand rows."""
+    types = require("pyarrow.types", "parquet")
+
+    def first(i: int) -> list[Any]:
+        if schema.names.count(schema.names[i]) > 1:  # columns are read by their names
+            return []
+        batch = next(batches(SAMPLE_ROWS, [schema.names[i]]), None)
+        with _whole(where, 0, SAMPLE_ROWS):
+            return batch.column(0).to_pylist() if batch is not None else []
+
+    numeric = tuple(types.is_integer(kind) or types.is_floating(kind) for kind in schema.types)
+    layout = table_layout(Sample(tuple(schema.names), first, numeric), options, where)
+    if layout.matrix:
+        return layout, "matrix"
+    check_unique(layout, where)
     if layout.triple is not None:
-        return "triples"
-    batch = next(batches(1000, [layout.names[layout.body]]), None)
-    with _whole(where, 0, 1000):
-        bodies = batch.column(0).to_pylist() if batch is not None else []
-    if any(isinstance(body, bytes) for body in bodies):
+        return layout, "triples"
+    parts = [first(i) for i in layout.bodies]
+    if any(isinstance(value, bytes) for values in parts for value in values):
         raise InputError(f"{where}: column {layout.body_name!r} holds bytes; cast it to string")
-    return kind_of_all(bodies, layout.body_name)
+    return layout, kind_of_all(joined(parts), layout.body_name)
 
 
 @contextmanager

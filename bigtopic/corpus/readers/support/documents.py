@@ -132,6 +132,7 @@ class DocumentReader:
     `Documents`.
 
     pairs : collocations to join, once known
+    taken : what was guessed, {what: how}
     """
 
     name: str

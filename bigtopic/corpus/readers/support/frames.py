@@ -10,13 +10,9 @@ from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.arrow import check_unique
 from bigtopic.corpus.readers.support.columns import id_texts, series_values
 from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
-from bigtopic.corpus.readers.support.tables import (
-    TableLayout,
-    holds_counts,
-    only_text,
-    table_documents,
-    table_layout,
-)
+from bigtopic.corpus.readers.support.tables import joined, table_documents
+from bigtopic.corpus.readers.tables.roles import table_layout
+from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayout
 
 __all__ = [
     "as_frame",
@@ -25,7 +21,6 @@ __all__ = [
     "frame_kind",
     "frame_layout",
     "is_frame",
-    "is_matrix",
 ]
 
 
@@ -44,24 +39,25 @@ def column_names(frame: Any) -> list[str]:
     return [str(name) for name in frame.columns]
 
 
-def is_matrix(frame: Any, options: Options) -> bool:
-    """Whether each column holds the counts of a word."""
-    return holds_counts(column_names(frame), [dtype.kind in "biuf" for dtype in frame.dtypes], options)
-
-
-def frame_layout(frame: Any, options: Options, where: str) -> TableLayout:
-    """Which column is what; a table without rows will do."""
-    names = column_names(frame)
-    layout = table_layout(
-        names, options, where, only_text(names, [dtype.kind in "OU" for dtype in frame.dtypes])
+def frame_layout(frame: Any, options: Options, where: str, first: Any = None) -> TableLayout:
+    """Which column is what; `first` holds rows of a frame that has none itself."""
+    begin = (frame if first is None else first).iloc[:SAMPLE_ROWS]
+    table = Sample(
+        tuple(column_names(frame)),
+        lambda i: list(series_values(begin.iloc[:, i])),
+        tuple(dtype.kind in "biuf" for dtype in frame.dtypes),
+        names_rows=begin.index.inferred_type == "string",
     )
-    check_unique(layout, where)
+    layout = table_layout(table, options, where)
+    if not layout.matrix:
+        check_unique(layout, where)
     return layout
 
 
 def frame_kind(frame: Any, layout: TableLayout) -> str:
     """The kind of the documents, from the first rows."""
-    return kind_of_all(series_values(frame.iloc[:1000, layout.body]), layout.body_name)
+    parts = [series_values(frame.iloc[:SAMPLE_ROWS, i]) for i in layout.bodies]
+    return kind_of_all(joined(parts), layout.body_name)
 
 
 def frame_documents(frame: Any, layout: TableLayout, place: Callable[[int], str]) -> Documents:

@@ -42,7 +42,7 @@ class RecordReader(DocumentReader):
 
     @property
     def body_name(self) -> str | None:
-        return self.layout.body
+        return self.layout.body_name
 
     def file_of(self, chunk: Chunk) -> File:
         return next(file for file in self.files if file.path == chunk.name)

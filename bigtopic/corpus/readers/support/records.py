@@ -3,49 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bigtopic.corpus.columns import MISSING_TYPES, is_missing
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
-from bigtopic.errors import InputError, argument, did_you_mean
+from bigtopic.corpus.readers.support.tables import joined
+from bigtopic.corpus.readers.tables.roles import table_layout
+from bigtopic.corpus.readers.tables.sample import (
+    BODIES,
+    PLAINEST,
+    SAMPLE_ROWS,
+    Sample,
+    fold,
+    kind_of_cells,
+)
+from bigtopic.errors import InputError, argument
 
-__all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "is_record", "record_documents", "record_layout"]
-
-BODIES = ("text", "tokens", "counts", "abstract", "body", "content", "document", "description")
-IDS = ("id", "_id", "doc_id", "docid", "document_id", "key")
-AUTHORS = ("authors_parsed", "authors", "author", "tags")
+__all__ = ["Layout", "is_record", "record_documents", "record_layout"]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Names of the fields; body None: the whole record is the document."""
+    """Names of the fields; no bodies: the whole record is the document; `taken` says what was guessed."""
 
-    body: Any = None
+    bodies: tuple[Any, ...] = ()
     id: Any = None
     authors: Any = None
     kept: tuple[str, ...] | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
 
-
-def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, where: str) -> Any:
-    """The requested field, or else the first field with a usual name in any case."""
-    if wanted is not None:
-        if wanted not in names:
-            raise InputError(
-                f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}"
-                f"{did_you_mean(wanted, names)}{_moved_up(wanted) if _is_inner(wanted, names) else ''}"
-            )
-        return wanted
-    folded = {str(name).lower(): name for name in reversed(names)}
-    return next((folded[name] for name in usual if name in folded), None)
-
-
-def _is_inner(name: Any, names: Sequence[str]) -> bool:
-    """Whether a name says "outer.inner" of a field that there is."""
-    outer, dot, _ = str(name).partition(".")
-    return bool(dot) and outer in names
+    @property
+    def body_name(self) -> str | None:
+        """Names of the fields with the document."""
+        return ", ".join(map(str, self.bodies)) or None
 
 
 def _inner_body(records: Sequence[Any]) -> str:
@@ -56,19 +49,9 @@ def _inner_body(records: Sequence[Any]) -> str:
         for name, value in record.items()
         if isinstance(value, Mapping)
         for field in value
-        if str(field).lower() in BODIES
+        if fold(field) in BODIES
     )
     return next(inner, "")
-
-
-def _moved_up(path: str) -> str:
-    """The end of a message about a field inside another; "" for none."""
-    if not path:
-        return ""
-    plain = all(map(str.isidentifier, path.split(".")))  # else it needs quotes, in jq and in the shell
-    return f"; {path} is inside another field: move it up" + (
-        f", as jq -c '.text = .{path}' does" if plain else ""
-    )
 
 
 def is_record(item: Any) -> bool:
@@ -86,55 +69,79 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
     InputError
         When no field can be the document, or a requested field is missing.
     """
-    records = [item for item in items if is_record(item)]
-    layout = Layout(kept=options.keep_columns)
+    records = [item for item in items if is_record(item)] or _alike(items)
+    layout = _layout(records, options, where) if records else None
     bodies = _present(items)
-    if records:
-        # A field may be missing in some records; all fields seen are candidates.
-        names = list(dict.fromkeys(name for record in records for name in record))
-        body = choose(options.text_column, BODIES, names, "field", where)
-        if body is None:
-            raise InputError(
-                f"{where}: none of the fields {', '.join(map(str, names))} is known to be the document; "
-                f"name it with {argument('text_column', ...)}{_moved_up(_inner_body(records))}"
-            )
-        for name in options.keep_columns or ():
-            choose(name, (), names, "field", where)
-        layout = Layout(
-            body,
-            choose(options.id_column, IDS, names, "field", where),
-            choose(options.author_column, AUTHORS, names, "field", where),
-            options.keep_columns,
-        )
-        bodies = _present([record.get(body) for record in records])
+    if layout is not None:
+        bodies = record_documents(records, layout, str, complete=False).bodies
     elif items and options.keep_columns:
         raise InputError(
             f"{where} has no columns, so {options.keep_columns[0]!r} cannot be kept; give columns as a mapping, "
             "{name: values}, with one value per document"
         )
-    kind = kind_of_all(bodies, layout.body)
+    kind = kind_of_all(bodies, None if layout is None else layout.body_name)
     if kind == "?":
         wrong = next(item for item in bodies if kind_of(item) == "?")
         raise InputError(
             f"{where} holds {type(wrong).__name__} {str(wrong)[:60]!r}; a document is a string, a list of tokens, "
             "a mapping of words to counts, a list of (id, count) pairs, or a record with one of these in a field"
         )
-    return layout, kind
+    return layout or Layout(kept=options.keep_columns), kind
 
 
-def record_documents(items: Sequence[Any], layout: Layout, place: Callable[[int], str]) -> Documents:
-    """Split records into documents, ids, authors and columns."""
-    if layout.body is None:
+def _alike(items: Sequence[Any]) -> list[Any]:
+    """Mappings of numbers that may be rows of a table: several with the same names, or one with one."""
+    if not items or not all(isinstance(item, Mapping) and item for item in items):
+        return []
+    names = items[0].keys()
+    return (
+        list(items)
+        if all(item.keys() == names for item in items) and (len(items) > 1 or len(names) == 1)
+        else []
+    )
+
+
+def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | None:
+    """Which field is what; None where each is a word, and its value a count."""
+    # A field may be missing in some records; all fields seen are candidates.
+    fields = list(dict.fromkeys(name for record in records for name in record))
+    names = tuple(map(str, fields))
+
+    def first(i: int) -> list[Any]:
+        return [record.get(fields[i]) for record in records[:SAMPLE_ROWS]]
+
+    texts = any(fold(name) in PLAINEST for name in names)
+    numbers = not texts and all(kind_of_cells(first(i)) == "number" for i in range(len(names)))
+    table = Sample(names, first, (numbers,) * len(names))
+    found = table_layout(table, options, where, _inner_body(records), "field")
+    if found.matrix:
+        return None
+    if found.triple:
+        raise InputError(
+            f"{where} holds rows of document, word and count, one per record; write them as a table, as pandas "
+            f"read_json(..., lines=True) reads them, or name the field of the text with {argument('text_column', ...)}"
+        )
+    identity, authors = (None if i is None else fields[i] for i in (found.id, found.authors))
+    bodies = tuple(fields[i] for i in found.bodies)
+    return Layout(bodies, identity, authors, options.keep_columns, found.taken)
+
+
+def record_documents(
+    items: Sequence[Any], layout: Layout, place: Callable[[int], str], complete: bool = True
+) -> Documents:
+    """Split records into documents, ids, authors and columns; `complete` refuses a record without a document."""
+    if not layout.bodies:
         return Documents(_present(items), place)
-    for i, item in enumerate(items):
-        if not isinstance(item, Mapping) or layout.body not in item:
-            raise InputError(f"{place(i)} has no field {layout.body!r}; add it (null for an empty document)")
-    used = (layout.body, layout.id, layout.authors)
+    for i, item in enumerate(items) if complete else ():
+        if not isinstance(item, Mapping) or not any(name in item for name in layout.bodies):
+            shown = " or ".join(map(repr, layout.bodies))
+            raise InputError(f"{place(i)} has no field {shown}; add it (null for an empty document)")
+    used = (*layout.bodies, layout.id, layout.authors)
     names = layout.kept
     if names is None:
         names = tuple(name for name in dict.fromkeys(n for item in items for n in item) if name not in used)
     return Documents(
-        _present([item[layout.body] for item in items]),
+        _present(joined([[item.get(name) for item in items] for name in layout.bodies])),
         place,
         None if layout.id is None else id_texts(item.get(layout.id) for item in items),
         None if layout.authors is None else [item.get(layout.authors) for item in items],

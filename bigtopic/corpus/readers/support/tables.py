@@ -3,72 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy, restrict
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import Documents
-from bigtopic.corpus.readers.support.records import AUTHORS, BODIES, IDS, choose
 from bigtopic.corpus.readers.support.vocabulary import unique_words
+from bigtopic.corpus.readers.tables.sample import TableLayout
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError, argument
+from bigtopic.errors import InputError
 
 __all__ = [
-    "TableLayout",
     "Together",
     "empty_cell",
-    "holds_counts",
-    "only_text",
+    "joined",
     "table_documents",
-    "table_layout",
     "triples_block",
     "words_of_columns",
 ]
-
-_DOCUMENTS = ("doc", "document", "doc_id", "docid", "document_id", "id")
-_WORDS = ("word", "term", "token", "feature", "word_id", "term_id")
-_TEXTS = {*BODIES} - {"document"}
-_COUNTS = ("count", "n", "freq", "frequency", "tf", "value", "weight", "counts")
-
-
-@dataclass(frozen=True)
-class TableLayout:
-    """Positions of columns. `triple` is (document, word, count) or None; otherwise `body` is the document."""
-
-    names: tuple[str, ...]
-    triple: tuple[int, int, int] | None = None
-    body: int = 0
-    id: int | None = None
-    authors: int | None = None
-    kept: tuple[int, ...] = ()
-
-    @property
-    def body_name(self) -> str | None:
-        """Name of the column with the document, unless it lies in many rows."""
-        return None if self.triple else self.names[self.body]
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The columns that are read."""
-        positions = self.triple or (self.body, self.id, self.authors, *self.kept)
-        return tuple(dict.fromkeys(i for i in positions if i is not None))
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """Names of the columns that are read."""
-        return tuple(dict.fromkeys(self.names[i] for i in self.positions))
-
-
-def holds_counts(names: Sequence[str], numbers: Sequence[bool], options: Options) -> bool:
-    """Whether a table is a matrix of counts, with a column for each word.
-
-    Its columns are numbers; three of them may still be document, word and count.
-    """
-    return options.text_column is None and all(numbers) and (len(names) != 3 or _triple(tuple(names)) is None)
 
 
 def words_of_columns(names: Sequence[str], options: Options, where: str) -> Options:
@@ -84,59 +41,6 @@ def words_of_columns(names: Sequence[str], options: Options, where: str) -> Opti
     return replace(options, vocabulary=unique_words(list(map(str, names)), f"the columns of {where}"))
 
 
-def only_text(names: Sequence[str], texts: Sequence[bool]) -> int | None:
-    """Position of the only column of texts that no usual name makes an id or an author."""
-    found = [i for i, text in enumerate(texts) if text and names[i].lower() not in (*IDS, *AUTHORS)]
-    return found[0] if len(found) == 1 else None
-
-
-def table_layout(
-    names: Sequence[str], options: Options, where: str, longest: int | None = None
-) -> TableLayout:
-    """Which column is what. `longest` is the column to take for the text when no name tells.
-
-    Raises
-    ------
-    InputError
-        When no column can be the document, or a requested column is missing.
-    """
-    names = tuple(names)
-    if options.text_column is None and (triple := _triple(names)) is not None:
-        return TableLayout(names, triple)
-    body = _position(names, options.text_column, BODIES, where)
-    body = longest if body is None else body
-    if body is None:
-        raise InputError(
-            f"{where}: none of the columns {', '.join(names)} is known to be the text; name it with "
-            f"{argument('text_column', ...)} "
-            "(or call three columns document, word, count)"
-        )
-    identity = _position(names, options.id_column, IDS, where)
-    authors = _position(names, options.author_column, AUTHORS, where)
-    if options.keep_columns is None:
-        kept = tuple(i for i in range(len(names)) if i not in (body, identity, authors))
-    else:
-        kept = tuple(names.index(choose(name, (), names, "column", where)) for name in options.keep_columns)
-    return TableLayout(names, None, body, identity, authors, kept)
-
-
-def _triple(names: tuple[str, ...]) -> tuple[int, int, int] | None:
-    folded = [name.lower() for name in names]
-    found = [
-        next((folded.index(n) for n in usual if n in folded), None) for usual in (_DOCUMENTS, _WORDS, _COUNTS)
-    ]
-    if None in found or any(name in _TEXTS for i, name in enumerate(folded) if i not in found):
-        return None
-    return tuple(found)  # type: ignore[return-value]
-
-
-def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: str) -> int | None:
-    if wanted is not None and str(wanted).isdigit() and str(wanted) not in names and int(wanted) < len(names):
-        return int(wanted)
-    name = choose(None if wanted is None else str(wanted), usual, names, "column", where)
-    return None if name is None else names.index(name)
-
-
 def table_documents(
     columns: Sequence[Sequence[Any]], layout: TableLayout, place: Callable[[int], str]
 ) -> Documents:
@@ -144,7 +48,26 @@ def table_documents(
     ids = None if layout.id is None else id_texts(columns[layout.id])
     authors = None if layout.authors is None else list(columns[layout.authors])
     kept = {layout.names[i]: columns[i] for i in layout.kept}
-    return Documents(columns[layout.body], place, ids, authors, kept)
+    return Documents(joined([columns[i] for i in layout.bodies]), place, ids, authors, kept)
+
+
+def joined(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Documents of which each column holds a part: texts with a blank line between them, or lists of tokens.
+
+    Missing and empty parts are passed over.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    rows = zip(*parts, strict=True)
+    return [_joined([part for part in row if not is_missing(part) and np.size(part)]) for row in rows]
+
+
+def _joined(parts: list[Any]) -> Any:
+    if all(isinstance(part, str) for part in parts):
+        return "\n\n".join(filter(None, parts)) or None
+    if all(isinstance(part, (list, tuple, np.ndarray)) for part in parts):
+        return [item for part in parts for item in part]
+    return parts[0] if len(parts) == 1 else parts  # which is no document: the reader says where
 
 
 class Together:

@@ -1,0 +1,117 @@
+"""Whether the first row of a table of text holds the names of its columns, judged against the rows below it.
+
+A name is told from a cell by what the cells below it are: numbers or dates under a name that is none; a value that
+comes again below is not a name. Names that are known decide, too. As in pandas, a column without a name is called
+"Unnamed: 0" and the second "x" is "x.1"; without a header, columns are called "0", "1", ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from bigtopic.corpus.columns import ABSENT
+from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.readers.tables.sample import KNOWN, fold, kind_of_cells
+from bigtopic.errors import argument, warn
+
+__all__ = ["column_names", "has_header"]
+
+_LONGEST = 200  # characters of a name: questions of surveys are names
+_IDENTIFIER = re.compile(r"[A-Za-z]\w*(?:_\w|[a-z][A-Z])\w*")
+_SENTENCE = re.compile(r"(\S+\s+){4,}\S*[.!]")
+_WORD = re.compile(r"[^\W\d_]+")
+_FEWEST = 3  # rows that show labels, which come again
+_LONGER = 3  # times as many words as the first row: what is below is another kind of thing
+
+# The first of these that a column says decides.
+_VERDICTS = {
+    "a known name": True,
+    "a sentence": False,
+    "a word above numbers": True,
+    "a value": False,
+    "an identifier": True,
+    "a word above labels": True,
+}
+
+
+def has_header(rows: Sequence[Sequence[str]], options: Options, where: str) -> bool:
+    """Whether the first of these rows names the columns; warns where it may as well be a document."""
+    if options.header is not None:
+        return options.header
+    first = [cell.strip() for cell in rows[0]]
+    if _asked(options, len(first)) & set(first):
+        return True
+    if any(len(cell) > _LONGEST for cell in first):
+        return False
+    below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in range(len(first))]
+    votes = {_vote(cell, cells) for cell, cells in zip(first, below, strict=True)}
+    for verdict, header in _VERDICTS.items():
+        if verdict in votes:
+            return header
+    return _ambiguous(first, below, where)
+
+
+def _asked(options: Options, width: int) -> set[str]:
+    """Names of columns that the caller gave; numbers that may be their positions are not."""
+    text = options.text_column
+    names: list[Any] = [text] if isinstance(text, (str, int)) else list(text or ())
+    names += [options.id_column, options.author_column, *(options.keep_columns or ())]
+    names += [options.document_column, options.word_column, options.count_column]
+    return {name for name in names if isinstance(name, str) and not (name.isdigit() and int(name) < width)}
+
+
+def _vote(cell: str, below: Sequence[str]) -> str:
+    """What a cell in the first row is, judged by those below: one of `_VERDICTS`, or "" where it may be anything."""
+    if cell in ABSENT:
+        return ""
+    if cell in below:
+        return "a value"
+    if fold(cell) in KNOWN:
+        return "a known name"
+    if _SENTENCE.fullmatch(cell):
+        return "a sentence"
+    number, numbers = (kind_of_cells(cells) == "code" for cells in ([cell], below))
+    if numbers:
+        return "a value" if number else "a word above numbers"
+    if below and _IDENTIFIER.fullmatch(cell) and not all(map(_IDENTIFIER.fullmatch, below)):
+        return "an identifier"
+    return "a word above labels" if len(below) >= _FEWEST and 2 * len(set(below)) <= len(below) + 1 else ""
+
+
+def _ambiguous(first: Sequence[str], below: Sequence[Sequence[str]], where: str) -> bool:
+    """A row of texts above texts: names only if it is of single words; a warning where the others are much longer."""
+    lengths = [sum(len(cell.split()) for cell in cells) / len(cells) for cells in below if cells]
+    own = [len(cell.split()) for cell in first]
+    distinct = len(set(first)) == len(first) and all(first)
+    if (
+        not distinct
+        or max(own) > 4
+        or not any(n >= _LONGER * mine for n, mine in zip(lengths, own, strict=False))
+    ):
+        return False
+    header = len(first) > 1 and all(map(_WORD.fullmatch, first))
+    shown = ", ".join(first)[:60]
+    warn(
+        f"{where}: the first row ({shown}) is taken as "
+        + (
+            f"the names of the columns; if it is a document, pass {argument('header', False)}"
+            if header
+            else f"a document; if it names the columns, pass {argument('header', True)}"
+        )
+    )
+    return header
+
+
+def column_names(row: Sequence[Any]) -> list[str]:
+    """Names of columns as pandas reads them, each of them once."""
+    names: list[str] = []
+    for i, cell in enumerate(row):
+        name = first = str("" if cell is None else cell).strip() or f"Unnamed: {i}"
+        again = count(1)
+        while name in names:
+            name = f"{first}.{next(again)}"
+        names.append(name)
+    return names

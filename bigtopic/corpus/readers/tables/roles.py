@@ -1,0 +1,298 @@
+"""Which column of a table is what, whatever the table is: CSV, records, Parquet, a data frame, a sheet.
+
+A table is one of three things:
+
+    rows      a document per row: a text (or tokens, or counts) in one column or several, perhaps an id and authors
+    long      rows of (document, word, count)
+    matrix    a column of counts for each word, a document per row
+
+Names that were given come first, then usual names, then what the first rows hold. A table that fits two of these is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.readers.tables.sample import (
+    AUTHORS,
+    BODIES,
+    COUNTS,
+    DOCUMENTS,
+    IDS,
+    PLAINEST,
+    TEXTS,
+    WORDS,
+    Sample,
+    TableLayout,
+    fold,
+)
+from bigtopic.errors import InputError, SettingError, argument, did_you_mean
+
+__all__ = ["choose", "moved_up", "refuse_matrix", "table_layout"]
+
+_MOST_LONG = 8  # columns of a table of (document, word, count): the words of a matrix are more
+_FEWEST_ROWS = 4  # which tell ids from counts
+_SENTENCE = 4  # words, in the mean, from which on a column holds texts
+_LABEL = 2  # words, in the mean, up to which it holds labels
+_NAME_THEM = "document_column=, word_column= and count_column="
+
+
+def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, where: str) -> Any:
+    """The requested field, or else the first field with a usual name in any case."""
+    if wanted is not None:
+        if wanted not in names:
+            raise InputError(
+                f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}"
+                f"{did_you_mean(wanted, names)}{moved_up(wanted) if _is_inner(wanted, names) else ''}"
+            )
+        return wanted
+    folded = {fold(name): name for name in reversed(names)}
+    return next((folded[name] for name in usual if name in folded), None)
+
+
+def _is_inner(name: Any, names: Sequence[str]) -> bool:
+    """Whether a name says "outer.inner" of a field that there is."""
+    outer, dot, _ = str(name).partition(".")
+    return bool(dot) and outer in names
+
+
+def moved_up(path: str) -> str:
+    """The end of a message about a field inside another; "" for none."""
+    if not path:
+        return ""
+    plain = all(map(str.isidentifier, path.split(".")))  # else it needs quotes, in jq and in the shell
+    return f"; {path} is inside another field: move it up" + (
+        f", as jq -c '.text = .{path}' does" if plain else ""
+    )
+
+
+def table_layout(
+    table: Sample, options: Options, where: str, inner: str = "", what: str = "column"
+) -> TableLayout:
+    """Which column is what.
+
+    Parameters
+    ----------
+    where, what : the table, and what it calls a column, for messages
+    inner : "outer.inner" of a field inside another that could be the text, for messages
+
+    Raises
+    ------
+    InputError
+        When no column can be the document, when a table can be read in two ways, or a requested column is missing.
+    SettingError
+        When columns are requested for a table of rows and for one of (document, word, count).
+    """
+    asked = (options.document_column, options.word_column, options.count_column)
+    if any(name is not None for name in asked):
+        if options.text_column is not None:
+            raise SettingError(
+                f"{argument('text_column', ...)} is for a table with a document per row, "
+                f"{argument('document_column', ...)}, {argument('word_column', ...)} and "
+                f"{argument('count_column', ...)} "
+                "for rows of document, word and count; choose one"
+            )
+        return TableLayout(table.names, _triple_asked(table.names, asked, where, what))
+    if options.text_column is None:
+        if all(table.numeric) and (layout := _of_numbers(table, options, where)):
+            return layout
+        found = _usual_triple(table.names)
+        told = any(fold(name) in TEXTS for i, name in enumerate(table.names) if i not in found)
+        if None not in found and not told:
+            return TableLayout(table.names, found)  # type: ignore[arg-type]
+        if None not in found[:2] and not told:
+            raise _unclear(
+                table,
+                where,
+                "a count",
+                f"; or the column of the text, with text_column={table.names[found[1]]!r}",
+            )
+    bodies, taken = _bodies(table, options, where, inner, what)
+    identity = _position(table.names, options.id_column, IDS, where, what)
+    authors = _position(table.names, options.author_column, AUTHORS, where, what)
+    if options.keep_columns is None:
+        kept = tuple(i for i in range(len(table.names)) if i not in (*bodies, identity, authors))
+    else:
+        kept = tuple(
+            table.names.index(choose(name, (), table.names, what, where)) for name in options.keep_columns
+        )
+    return TableLayout(table.names, None, bodies, identity, authors, kept, taken=taken)
+
+
+def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | None:
+    """The layout of a table that holds only numbers; None where it may also be rows of numbered texts."""
+    found = _usual_triple(table.names)
+    if len(table.names) <= _MOST_LONG:
+        if None not in found:
+            return TableLayout(table.names, found)  # type: ignore[arg-type]
+        said = table.names_rows or len(options.vocabulary or ()) == len(table.names)
+        if not said and (None not in found[:2] or _looks_long(table)):
+            raise _unclear(
+                table,
+                where,
+                "a document, a word and a count",
+                "; if each column is a word, pass their names as vocabulary=",
+            )
+    return TableLayout(table.names, matrix=True, taken={"table": "a column of counts per word"})
+
+
+def _unclear(table: Sample, where: str, what: str, otherwise: str) -> InputError:
+    shown = ", ".join(table.names[:_MOST_LONG])
+    return InputError(
+        f"{where}: the columns {shown} look like rows of document, word and count, but their names do not say which "
+        f"holds {what}; name them with {_NAME_THEM} (by number where they have no names), or call them document, word "
+        f"and count{otherwise}"
+    )
+
+
+def _looks_long(table: Sample) -> bool:
+    """Whether the first two columns are like ids, and the third like counts.
+
+    Pairs of ids occur once, ids of documents or words again; counts are not 0.
+    """
+    if len(table.names) < 3:
+        return False
+    first, second, third = (np.array([_number(value) for value in table.first(i)]) for i in range(3))
+    if len(first) < _FEWEST_ROWS or not (third > 0).all():
+        return False
+    if any((ids != np.floor(ids)).any() or (ids < 0).any() for ids in (first, second)):
+        return False
+    pairs = set(zip(first.tolist(), second.tolist(), strict=True))
+    repeated = min(len(set(first.tolist())), len(set(second.tolist()))) < len(first)
+    return len(pairs) == len(first) and repeated
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):  # missing
+        return np.nan
+
+
+def _usual_triple(names: Sequence[str]) -> tuple[int | None, int | None, int | None]:
+    """Positions of the columns with usual names of document, word and count."""
+    folded = [fold(name) for name in names]
+    document, word, count = (
+        next((folded.index(name) for name in usual if name in folded), None)
+        for usual in (DOCUMENTS, WORDS, COUNTS)
+    )
+    return document, word, count
+
+
+def _triple_asked(
+    names: tuple[str, ...], asked: tuple[Any, ...], where: str, what: str
+) -> tuple[int, int, int]:
+    """The requested columns of document, word and count; those that are not, by their usual names."""
+    found = []
+    for wanted, usual, role in zip(
+        asked, (DOCUMENTS, WORDS, COUNTS), ("document", "word", "count"), strict=True
+    ):
+        at = _position(names, wanted, usual, where, what)
+        if at is None:
+            raise InputError(
+                f"{where}: none of the {what}s {', '.join(names)} is known to hold the {role}; name it with "
+                f"{argument(f'{role}_column', ...)}"
+            )
+        found.append(at)
+    if len(set(found)) < 3:
+        raise SettingError(
+            f"{_NAME_THEM}: {', '.join(names[i] for i in found)} are not three columns; name three"
+        )
+    return found[0], found[1], found[2]
+
+
+def _bodies(
+    table: Sample, options: Options, where: str, inner: str, what: str
+) -> tuple[tuple[int, ...], dict[str, str]]:
+    """The columns of the document, and what was guessed."""
+    wanted = options.text_column
+    if wanted is not None:
+        several = [wanted] if isinstance(wanted, (str, int)) else list(wanted)
+        if not several:
+            raise SettingError(
+                f"{argument('text_column')}=[] names no column; give a name, or a list of names"
+            )
+        found = [_position(table.names, name, (), where, what) for name in several]
+        return tuple(at for at in found if at is not None), {}
+    folded = [fold(name) for name in table.names]
+    known = [folded.index(name) for name in BODIES if name in folded]
+    usable = [at for at in known if _may_be_text(folded[at], table.kind(at))]
+    body = usable[0] if usable else None
+    if body is None and known and folded[known[0]] in PLAINEST:
+        raise InputError(
+            f"{where}: {what} {table.names[known[0]]!r} holds a number where a document is expected; name "
+            f"another {what} with {argument('text_column', ...)}, or put counts of words into a field, "
+            '{"counts": {...}}'
+        )
+    body = _only_text(table) if body is None else body
+    if body is None:
+        raise InputError(
+            f"{where}: none of the {what}s {', '.join(map(str, table.names))} is known to be the text; name it with "
+            f"{argument('text_column', ...)}{moved_up(inner)}"
+            + (" (or call three columns document, word, count)" if what == "column" else "")
+        )
+    name = table.names[body]
+    if f"{name}.1" in table.names:  # as a table of text calls the second
+        raise InputError(
+            f"{where} has several columns {name!r}; rename or remove all but one, or name one with "
+            f"{argument('text_column', ...)}"
+        )
+    return (body,), {"text_column": name}
+
+
+def _may_be_text(folded: str, kind: str) -> bool:
+    """Whether a column with a usual name may be the document; "comments" may as well be how many there are."""
+    return kind != "number" and (kind != "code" or folded in PLAINEST)
+
+
+def _only_text(table: Sample) -> int | None:
+    """The only column of texts that is no id or author by its name; of several, that of sentences beside labels.
+
+    Without names, the longest texts are the documents.
+    """
+    free = [i for i, name in enumerate(table.names) if fold(name) not in (*IDS, *AUTHORS)]
+    kinds = {i: table.kind(i) for i in free}
+    texts = [i for i in free if kinds[i] == "text"]
+    found = texts or [i for i in free if kinds[i] == "document"] or [i for i in free if kinds[i] == ""]
+    if len(found) < 2:
+        return found[0] if found and not _may_name_rows(table, found[0], kinds) else None
+    if not texts:
+        return None
+    lengths = {i: table.words_per_cell(i) for i in texts}
+    if not table.named:
+        return max(texts, key=lambda i: lengths[i])
+    sentences = [i for i in texts if lengths[i] >= _SENTENCE]
+    clear = len(sentences) == 1 and all(lengths[i] <= _LABEL for i in texts if i not in sentences)
+    return sentences[0] if clear else None
+
+
+def _may_name_rows(table: Sample, at: int, kinds: Mapping[int, str]) -> bool:
+    """Whether a column of single words, beside several of numbers, may hold the names of the rows of a matrix."""
+    others = [kind for i, kind in kinds.items() if i != at]
+    return len(others) > 1 and {*others} <= {"number", "code"} and 0 < table.words_per_cell(at) <= 1
+
+
+def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: str, what: str) -> int | None:
+    if wanted is not None and str(wanted).isdigit() and str(wanted) not in names and int(wanted) < len(names):
+        return int(wanted)
+    name = choose(None if wanted is None else str(wanted), usual, names, what, where)
+    return None if name is None else names.index(name)
+
+
+def refuse_matrix(layout: TableLayout, where: str, how: str) -> None:
+    """Refuse a file of numbers only, which holds no documents that its format can tell.
+
+    Raises
+    ------
+    InputError
+    """
+    if layout.matrix:
+        raise InputError(
+            f"{where} holds only numbers and no text: if each column has the counts of a word, pass the table of "
+            f"{how}; if its rows are document, word and count, name them with {_NAME_THEM}"
+        )

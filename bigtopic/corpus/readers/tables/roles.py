@@ -101,17 +101,15 @@ def table_layout(
     if options.text_column is None:
         if all(table.numeric) and (layout := _of_numbers(table, options, where)):
             return layout
-        found = _usual_triple(table.names)
-        told = any(fold(name) in TEXTS for i, name in enumerate(table.names) if i not in found)
-        if None not in found and not told:
-            return TableLayout(table.names, found)  # type: ignore[arg-type]
-        if None not in found[:2] and not told:
-            raise _unclear(
-                table,
-                where,
-                "a count",
-                f"; or the column of the text, with text_column={table.names[found[1]]!r}",
-            )
+        document, word, count = _usual_triple(table.names)
+        told = any(
+            fold(name) in TEXTS for i, name in enumerate(table.names) if i not in (document, word, count)
+        )
+        if document is not None and word is not None and not told:
+            if count is not None:
+                return TableLayout(table.names, (document, word, count))
+            otherwise = f"; or the column of the text, with text_column={table.names[word]!r}"
+            raise _unclear(table, where, "a count", otherwise)
     bodies, taken = _bodies(table, options, where, inner, what)
     identity = _position(table.names, options.id_column, IDS, where, what)
     authors = _position(table.names, options.author_column, AUTHORS, where, what)
@@ -126,18 +124,15 @@ def table_layout(
 
 def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | None:
     """The layout of a table that holds only numbers; None where it may also be rows of numbered texts."""
-    found = _usual_triple(table.names)
+    document, word, count = _usual_triple(table.names)
     if len(table.names) <= _MOST_LONG:
-        if None not in found:
-            return TableLayout(table.names, found)  # type: ignore[arg-type]
+        if document is not None and word is not None and count is not None:
+            return TableLayout(table.names, (document, word, count))
         said = table.names_rows or len(options.vocabulary or ()) == len(table.names)
-        if not said and (None not in found[:2] or _looks_long(table)):
-            raise _unclear(
-                table,
-                where,
-                "a document, a word and a count",
-                "; if each column is a word, pass their names as vocabulary=",
-            )
+        named = document is not None and word is not None
+        if not said and (named or _looks_long(table)):
+            otherwise = "; if each column is a word, pass their names as vocabulary="
+            raise _unclear(table, where, "a document, a word and a count", otherwise)
     return TableLayout(table.names, matrix=True, taken={"table": "a column of counts per word"})
 
 
@@ -251,7 +246,7 @@ def _may_be_text(folded: str, kind: str) -> bool:
 
 
 def _only_text(table: Sample) -> int | None:
-    """The only column of texts that is no id or author by its name; of several, that of sentences beside labels.
+    """The only column of texts whose name is not that of an id or an author; of several, that of sentences beside labels.
 
     Without names, the longest texts are the documents.
     """

@@ -54,7 +54,9 @@ def test_infer_matches_the_words_of_a_source_that_has_its_own_ids(model, tmp_pat
 
 
 def test_infer_takes_the_column_with_the_text(model, corpus, tmp_path):
-    (tmp_path / "new.csv").write_text("story,other\nboat water mill,choir\nchoir opera concert,boat\n")
+    (tmp_path / "new.csv").write_text(
+        "story,other,n\nboat water mill,choir sang there,1\nchoir opera concert,boat in water,2\n"
+    )
     asked = ("infer", model, tmp_path / "new.csv", tmp_path / "theta.zarr")
     assert "name it with --text-column" in run(*asked, code=2).output
     run(*asked, "--text-column", "story")

@@ -179,8 +179,10 @@ class JsonLinesReader(DocumentReader):
             except (ValueError, RecursionError):
                 end = -1
             item = item if end == len(line) else _load(line, i, place)
-            if isinstance(item, dict) and line.count('":') != _n_keys(item):
-                json.loads(line, object_pairs_hook=partial(_once, place(i)))
+            if isinstance(item, dict):
+                n_names = line.count('":')
+                if n_names != len(item) and n_names != _n_keys(item):
+                    json.loads(line, object_pairs_hook=partial(_once, place(i)))
             items.append(item)
         return record_documents(items, self.layout, place)
 

@@ -132,8 +132,11 @@ def record_documents(
     """Split records into documents, ids, authors and columns; `complete` refuses a record without a document."""
     if not layout.bodies:
         return Documents(_present(items), place)
+    body = layout.bodies[0]
     for i, item in enumerate(items) if complete else ():
-        if not isinstance(item, Mapping) or not any(name in item for name in layout.bodies):
+        if not isinstance(item, Mapping) or (
+            body not in item and not any(map(item.__contains__, layout.bodies))
+        ):
             shown = " or ".join(map(repr, layout.bodies))
             raise InputError(f"{place(i)} has no field {shown}; add it (null for an empty document)")
     used = (*layout.bodies, layout.id, layout.authors)

@@ -104,7 +104,7 @@ def table_layout(
         found = _usual_triple(table.names)
         told = any(fold(name) in TEXTS for i, name in enumerate(table.names) if i not in found)
         if None not in found and not told:
-            return TableLayout(table.names, found)  # type: ignore[arg-type]
+            return _long(table.names, found)  # type: ignore[arg-type]
         if None not in found[:2] and not told:
             raise _unclear(
                 table,
@@ -129,7 +129,7 @@ def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | No
     found = _usual_triple(table.names)
     if len(table.names) <= _MOST_LONG:
         if None not in found:
-            return TableLayout(table.names, found)  # type: ignore[arg-type]
+            return _long(table.names, found)  # type: ignore[arg-type]
         said = table.names_rows or len(options.vocabulary or ()) == len(table.names)
         if not said and (None not in found[:2] or _looks_long(table)):
             raise _unclear(
@@ -139,6 +139,12 @@ def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | No
                 "; if each column is a word, pass their names as vocabulary=",
             )
     return TableLayout(table.names, matrix=True, taken={"table": "a column of counts per word"})
+
+
+def _long(names: tuple[str, ...], found: tuple[int, int, int]) -> TableLayout:
+    """The layout of rows of document, word and count, in columns known by their names."""
+    taken = {"columns of document, word and count": ", ".join(names[i] for i in found)}
+    return TableLayout(names, found, taken=taken)
 
 
 def _unclear(table: Sample, where: str, what: str, otherwise: str) -> InputError:

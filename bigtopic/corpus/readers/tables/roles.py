@@ -107,8 +107,8 @@ def table_layout(
         )
         if document is not None and word is not None and not told:
             if count is not None:
-                return TableLayout(table.names, (document, word, count))
-            otherwise = f"; or the column of the text, with text_column={table.names[word]!r}"
+                return _long(table.names, (document, word, count))
+            otherwise = f"; or the column of the text, with {argument('text_column', table.names[word])}"
             raise _unclear(table, where, "a count", otherwise)
     bodies, taken = _bodies(table, options, where, inner, what)
     identity = _position(table.names, options.id_column, IDS, where, what)
@@ -127,13 +127,19 @@ def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | No
     document, word, count = _usual_triple(table.names)
     if len(table.names) <= _MOST_LONG:
         if document is not None and word is not None and count is not None:
-            return TableLayout(table.names, (document, word, count))
+            return _long(table.names, (document, word, count))
         said = table.names_rows or len(options.vocabulary or ()) == len(table.names)
         named = document is not None and word is not None
         if not said and (named or _looks_long(table)):
-            otherwise = "; if each column is a word, pass their names as vocabulary="
+            otherwise = f"; if each column is a word, pass their names as {argument('vocabulary', ...)}"
             raise _unclear(table, where, "a document, a word and a count", otherwise)
     return TableLayout(table.names, matrix=True, taken={"table": "a column of counts per word"})
+
+
+def _long(names: tuple[str, ...], found: tuple[int, int, int]) -> TableLayout:
+    """The layout of rows of document, word and count, in columns known by their names."""
+    taken = {"columns of document, word and count": ", ".join(names[i] for i in found)}
+    return TableLayout(names, found, taken=taken)
 
 
 def _unclear(table: Sample, where: str, what: str, otherwise: str) -> InputError:

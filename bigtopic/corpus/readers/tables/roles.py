@@ -251,7 +251,7 @@ def _may_be_text(folded: str, kind: str) -> bool:
 
 
 def _only_text(table: Sample) -> int | None:
-    """The only column of texts that is no id or author by its name; of several, that of sentences beside labels.
+    """The only column of texts whose name is not that of ids or authors; of several, that of sentences beside labels.
 
     Without names, the longest texts are the documents.
     """

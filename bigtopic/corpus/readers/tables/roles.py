@@ -103,15 +103,12 @@ def table_layout(
             return layout
         found = _usual_triple(table.names)
         told = any(fold(name) in TEXTS for i, name in enumerate(table.names) if i not in found)
-        if None not in found and not told:
-            return TableLayout(table.names, found)  # type: ignore[arg-type]
-        if None not in found[:2] and not told:
-            raise _unclear(
-                table,
-                where,
-                "a count",
-                f"; or the column of the text, with text_column={table.names[found[1]]!r}",
-            )
+        document, word, count = found
+        if document is not None and word is not None and not told:
+            if count is not None:
+                return TableLayout(table.names, (document, word, count))
+            otherwise = f"; or the column of the text, with text_column={table.names[word]!r}"
+            raise _unclear(table, where, "a count", otherwise)
     bodies, taken = _bodies(table, options, where, inner, what)
     identity = _position(table.names, options.id_column, IDS, where, what)
     authors = _position(table.names, options.author_column, AUTHORS, where, what)

@@ -39,7 +39,9 @@ _MOST_LONG = 8  # columns of a table of (document, word, count): the words of a 
 _FEWEST_ROWS = 4  # which tell ids from counts
 _SENTENCE = 4  # words, in the mean, from which on a column holds texts
 _LABEL = 2  # words, in the mean, up to which it holds labels
-_NAME_THEM = "document_column=, word_column= and count_column="
+_NAME_THEM = "{}, {} and {}".format(
+    *(argument(f"{role}_column", ...) for role in ("document", "word", "count"))
+)
 
 
 def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, where: str) -> Any:
@@ -92,10 +94,8 @@ def table_layout(
     if any(name is not None for name in asked):
         if options.text_column is not None:
             raise SettingError(
-                f"{argument('text_column', ...)} is for a table with a document per row, "
-                f"{argument('document_column', ...)}, {argument('word_column', ...)} and "
-                f"{argument('count_column', ...)} "
-                "for rows of document, word and count; choose one"
+                f"{argument('text_column', ...)} is for a table with a document per row, {_NAME_THEM} for rows of "
+                "document, word and count; choose one"
             )
         return TableLayout(table.names, _triple_asked(table.names, asked, where, what))
     if options.text_column is None:
@@ -107,7 +107,7 @@ def table_layout(
         if document is not None and word is not None and not told:
             if count is not None:
                 return TableLayout(table.names, (document, word, count))
-            otherwise = f"; or the column of the text, with text_column={table.names[word]!r}"
+            otherwise = f"; or the column of the text, with {argument('text_column', table.names[word])}"
             raise _unclear(table, where, "a count", otherwise)
     bodies, taken = _bodies(table, options, where, inner, what)
     identity = _position(table.names, options.id_column, IDS, where, what)
@@ -133,7 +133,7 @@ def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | No
                 table,
                 where,
                 "a document, a word and a count",
-                "; if each column is a word, pass their names as vocabulary=",
+                f"; if each column is a word, pass their names as {argument('vocabulary', ...)}",
             )
     return TableLayout(table.names, matrix=True, taken={"table": "a column of counts per word"})
 

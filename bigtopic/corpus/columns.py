@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.vocabulary import word_array
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = [
     "ABSENT",
@@ -196,4 +196,4 @@ def _escaped(char: str) -> str:
 
 
 _NO_NAME = "has a name that cannot be stored"
-_REMEDY = "rename it, or leave it out by naming the columns to keep with columns="
+_REMEDY = f"rename it, or leave it out by naming the columns to keep with {argument('columns', ...)}"

@@ -41,7 +41,7 @@ from bigtopic.ingestion.existing import (
     word_limits,
 )
 from bigtopic.ingestion.job import build
-from bigtopic.ingestion.known_ids import check_choice
+from bigtopic.ingestion.known_ids import check_on_duplicate
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
 from bigtopic.ingestion.text import (
@@ -181,7 +181,7 @@ def ingest(
         raise SettingError(
             f"{argument('overwrite', True)} and {argument('append', True)} are mutually exclusive; choose one"
         )
-    check_choice(on_duplicate)
+    check_on_duplicate(on_duplicate)
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = extended(root, current_manifest(root), overwrite, append)

@@ -24,15 +24,15 @@ from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.ingestion.parse import PlacedBlock
 from bigtopic.storage.place import Place
 
-__all__ = ["ON_DUPLICATE", "KnownIds", "check_choice", "digests", "ids_in_store", "positions_of"]
+__all__ = ["ON_DUPLICATE", "KnownIds", "check_on_duplicate", "digests", "ids_in_store", "positions_of"]
 
 ON_DUPLICATE = ("error", "skip", "replace")
 _SIZE = 16
 _NONE = np.zeros(0, f"S{_SIZE}")
 
 
-def check_choice(on_duplicate: str) -> None:
-    """Refuse what is not one of `ON_DUPLICATE`.
+def check_on_duplicate(on_duplicate: str) -> None:
+    """Refuse a setting that is not one of `ON_DUPLICATE`.
 
     Raises
     ------

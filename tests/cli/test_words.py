@@ -84,6 +84,15 @@ def test_what_a_file_holds_is_shown_as_it_is(tmp_path):
     assert "max_df" in shown and "batch_size" in shown and "--min-df" not in shown
 
 
+@pytest.mark.parametrize(
+    "table", ["user,word,rating\n1,2,3\n1,3,4\n2,2,1\n2,4,1\n", "doc,word,x\na,b,3\na,c,4\n"]
+)
+def test_columns_of_a_table_are_asked_for_by_options(table, tmp_path):
+    (tmp_path / "a.csv").write_text(table)
+    shown = run("ingest", tmp_path / "a.csv", tmp_path / "c.zarr", code=2).output
+    assert "--document-column, --word-column and --count-column" in shown and "=" not in shown
+
+
 PYTHON_ONLY = {
     "views.py",
     "dirichlet.py",

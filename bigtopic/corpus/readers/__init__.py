@@ -87,7 +87,7 @@ def open_source(
     InputError
         When the source does not exist or is not valid.
     SettingError
-        When `format` is unknown.
+        When `format` is unknown, or a setting is not for sources of this format.
     VocabularyMismatch
         When a matrix does not have one column per word.
     """

@@ -118,8 +118,8 @@ def _open_object(source: Any, place: _Place, options: Options) -> AnnDataReader:
     if place.words == "raw/var":
         return _reader(name, place, raw.X, source.obs, raw.var_names, options)
     x = source.X if place.path == "X" else source.layers[place.path.partition("/")[2]]
-    others = {f"layer={layer!r}": source.layers[layer] for layer in layers}
-    others |= {} if raw is None else {"use_raw=True": raw.X}
+    others = {argument("layer", layer): source.layers[layer] for layer in layers}
+    others |= {} if raw is None else {argument("use_raw", True): raw.X}
     if x is None:
         raise _without_x(name, others)
     _refuse_normalised(
@@ -138,8 +138,8 @@ def _open_stored(file: File, place: _Place, options: Options) -> AnnDataReader:
         layers = members(file, group, "layers")
         has_raw = "X" in members(file, group, "raw")
         place.check(name, layers, has_raw)
-        others = {f"layer={layer!r}": f"layers/{layer}" for layer in layers}
-        others |= {"use_raw=True": "raw/X"} if has_raw else {}
+        others = {argument("layer", layer): f"layers/{layer}" for layer in layers}
+        others |= {argument("use_raw", True): "raw/X"} if has_raw else {}
         if place.path not in group:
             raise (
                 _without_x(name, others)

@@ -13,7 +13,6 @@ from bigtopic.corpus.readers.formats import dask_array
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.readers.support.frames import (
     as_frame,
-    column_names,
     frame_documents,
     frame_kind,
     frame_layout,
@@ -38,7 +37,7 @@ def open_reader(source: Any, options: Options) -> DaskFrameReader | dask_array.D
     stream = PartitionStream.of(frame, _NAME, options.whole)
     layout = frame_layout(frame, options, _NAME, stream.first)
     if layout.matrix:
-        words = words_of_columns(column_names(frame), options, _NAME)
+        words = words_of_columns(layout.names, options, _NAME)
         return dask_array.open_reader(frame.to_dask_array(), words)
     if layout.triple is not None:
         raise InputError(

@@ -13,7 +13,6 @@ from bigtopic.corpus.readers.formats import arrow, matrix
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.frames import (
     as_frame,
-    column_names,
     frame_documents,
     frame_kind,
     frame_layout,
@@ -36,7 +35,7 @@ def open_reader(source: Any, options: Options) -> PandasReader | arrow.TableRead
     frame = as_frame(source)
     layout = frame_layout(frame, options, _NAME)
     if layout.matrix:
-        words = words_of_columns(column_names(frame), options, _NAME)
+        words = words_of_columns(layout.names, options, _NAME)
         return matrix.open_reader(_counts(frame), words, _NAME)
     if layout.triple is not None:
         table = require("pyarrow", "parquet").Table

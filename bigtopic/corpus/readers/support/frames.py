@@ -16,7 +16,6 @@ from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayo
 
 __all__ = [
     "as_frame",
-    "column_names",
     "frame_documents",
     "frame_kind",
     "frame_layout",
@@ -35,15 +34,11 @@ def as_frame(source: Any) -> Any:
     return source.to_frame("text") if type(source).__name__ == "Series" else source
 
 
-def column_names(frame: Any) -> list[str]:
-    return [str(name) for name in frame.columns]
-
-
 def frame_layout(frame: Any, options: Options, where: str, first: Any = None) -> TableLayout:
     """Which column is what; `first` holds rows of a frame that has none itself."""
     begin = (frame if first is None else first).iloc[:SAMPLE_ROWS]
     table = Sample(
-        tuple(column_names(frame)),
+        tuple(map(str, frame.columns)),
         lambda i: list(series_values(begin.iloc[:, i])),
         tuple(dtype.kind in "biuf" for dtype in frame.dtypes),
         names_rows=begin.index.inferred_type == "string",

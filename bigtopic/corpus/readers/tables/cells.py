@@ -38,11 +38,8 @@ class CellsReader(DocumentReader):
         raise NotImplementedError
 
     def documents(self, chunk: Chunk) -> Documents:
-        return replace(table_documents(*self._laid_out(chunk)), untyped=self.untyped)
-
-    def _laid_out(self, chunk: Chunk) -> tuple[list[list[Any]], TableLayout, Callable[[int], str]]:
         columns, place = self.cells(chunk)
-        return columns, self.layout, place
+        return replace(table_documents(columns, self.layout, place), untyped=self.untyped)
 
     def parse(self, chunk: Chunk) -> RawBlock:
         if self.layout.triple is None:

@@ -39,7 +39,9 @@ _MOST_LONG = 8  # columns of a table of (document, word, count): the words of a 
 _FEWEST_ROWS = 4  # which tell ids from counts
 _SENTENCE = 4  # words, in the mean, from which on a column holds texts
 _LABEL = 2  # words, in the mean, up to which it holds labels
-_NAME_THEM = "document_column=, word_column= and count_column="
+_NAME_THEM = "{}, {} and {}".format(
+    *(argument(f"{role}_column", ...) for role in ("document", "word", "count"))
+)
 
 
 def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, where: str) -> Any:
@@ -92,10 +94,8 @@ def table_layout(
     if any(name is not None for name in asked):
         if options.text_column is not None:
             raise SettingError(
-                f"{argument('text_column', ...)} is for a table with a document per row, "
-                f"{argument('document_column', ...)}, {argument('word_column', ...)} and "
-                f"{argument('count_column', ...)} "
-                "for rows of document, word and count; choose one"
+                f"{argument('text_column', ...)} is for a table with a document per row, {_NAME_THEM} for rows of "
+                "document, word and count; choose one"
             )
         return TableLayout(table.names, _triple_asked(table.names, asked, where, what))
     if options.text_column is None:
@@ -252,7 +252,7 @@ def _may_be_text(folded: str, kind: str) -> bool:
 
 
 def _only_text(table: Sample) -> int | None:
-    """The only column of texts not named as an id or author; of several, that of sentences beside labels.
+    """The only column of texts whose name is not that of ids or authors; of several, that of sentences beside labels.
 
     Without names, the longest texts are the documents.
     """

@@ -181,7 +181,12 @@ SIGNATURES: Sequence[Signature] = (
     _archive(rb"word/", "a Word document (DOCX)", _CONVERT, _PANDOC),
     _archive(rb"mimetypeapplication/epub", "an EPUB book", _CONVERT, _PANDOC),
     _archive(rb"mimetypeapplication/vnd", "an OpenDocument file", _CONVERT, _PANDOC),
-    _archive(rb"xl/", "an Excel workbook", "call it NAME.xlsx, or export its sheet as CSV", "libreoffice --convert-to csv FILE"),
+    _archive(
+        rb"xl/",
+        "an Excel workbook",
+        "call it NAME.xlsx, or export its sheet as CSV",
+        "libreoffice --convert-to csv FILE",
+    ),
     _binary(rb"PK\x03\x04", "a ZIP archive (or an office document)", _UNPACK, "unzip FILE"),
     Signature("a tar archive", _UNPACK, "tar -xf FILE", lambda begin: begin[257:262] == b"ustar", binary=True),
     _binary(rb"7z\xbc\xaf", "a 7z archive", _UNPACK, "7z x FILE"),

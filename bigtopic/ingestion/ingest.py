@@ -188,7 +188,7 @@ def ingest(
     limits = VocabularySettings(1 if min_df is None else min_df, max_df, max_features)
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
-    tokeniser = settings_for(text, min_doc_length, known)
+    tokeniser = settings_for(text, min_doc_length, known, root.url)
     workers = _workers(root, client, n_threads, progress)
     if isinstance(source, Corpus):
         if split_documents is not None:

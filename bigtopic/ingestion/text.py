@@ -48,13 +48,18 @@ def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
         )
 
 
-def settings_for(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
-    """The requested tokeniser; for an append, that of the corpus."""
+def settings_for(
+    text: Mapping[str, Any], min_doc_length: int, known: Manifest | None, url: str
+) -> TextSettings:
+    """The requested tokeniser; for an append, that of the corpus at `url`."""
     given = TextSettings(**text, min_doc_length=min_doc_length)
     if known is None or known.text is None:
         return given
     functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
-    settings = TextSettings.from_dict(known.text, **functions)
+    try:
+        settings = TextSettings.from_dict(known.text, **functions)
+    except SettingError as error:
+        raise SettingError(f"{url}: {error}") from error
     words = as_in_texts(replace(settings, stop_words=given.stop_words))
     same = (given, replace(given, stop_words=words))
     changed = [name for name in text if getattr(settings, name) not in [getattr(one, name) for one in same]]

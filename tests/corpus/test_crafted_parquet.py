@@ -73,3 +73,13 @@ def test_columns_of_one_name(tmp_path):
     with pytest.raises(InputError, match=r"x\.parquet has several columns 'year'"):
         read_all(path)
     assert open_source(str(path), columns=[]).size == 2
+
+
+@pytest.mark.parametrize("column", TABLES["triples"])
+@pytest.mark.parametrize("value", [{"a": 1}, [1], [["a"]], []], ids=["struct", "list", "lists", "empty"])
+def test_nested_cells_of_counts(column, value, tmp_path):
+    path = tmp_path / "x.parquet"
+    columns = {"document": ["x", "x", "y"], "word": ["a", "b", "a"], "count": [1, 2, 3], column: [value] * 3}
+    parquet.write_table(pyarrow.table(columns), path)
+    with pytest.raises(InputError, match=rf"x\.parquet: column '{column}' holds (struct|list)"):
+        read_all(path)

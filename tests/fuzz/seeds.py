@@ -292,6 +292,43 @@ def tenx_h5() -> Seed:
     return _one("cells.h5", out.getvalue(), "tenx")
 
 
+def mallet() -> Seed:
+    lines = "".join(f"d{i}\tl{i % 2}\t{line}\n" for i, line in enumerate(_texts()))
+    return _one("toy.txt", lines, "mallet", **_PLAIN)
+
+
+def vowpal_wabbit() -> Seed:
+    pairs = [" ".join(f"{word}:{n:.0f}" for word, n in row.items()) for row in as_documents(COUNTS)]
+    lines = "".join(f"{i % 2 * 2 - 1} 'd{i}|words {row}\n" for i, row in enumerate(pairs))
+    return _one("toy.vw", lines, "vowpal_wabbit")
+
+
+def word_counts() -> Seed:
+    files = {
+        f"counts/d{i}.txt": "".join(f"{word}\t{n:.0f}\n" for word, n in row.items()).encode()
+        for i, row in enumerate(as_documents(COUNTS))
+    }
+    return Seed(files, "counts", "word_counts")
+
+
+def mbox() -> Seed:
+    head = "From a@b.org Thu Jan  1 00:00:00 2015\nFrom: a@b.org\nDate: Thu, 1 Jan 2015 00:00:00 +0000\n"
+    mails = (f"{head}Message-ID: <d{i}@b.org>\nSubject: s\n\n{line}\n\n" for i, line in enumerate(_texts()))
+    return _one("toy.mbox", "".join(mails), "mbox", **_PLAIN)
+
+
+def mediawiki() -> Seed:
+    page = (
+        "<page><title>d{0}</title><ns>0</ns><id>{0}</id><revision><id>{0}</id>"
+        "<timestamp>2015-01-01T00:00:00Z</timestamp><text>{1}</text></revision></page>\n"
+    )
+    pages = "".join(page.format(i, line) for i, line in enumerate(_texts()))
+    space = "http://www.mediawiki.org/xml/export-0.11/"
+    site = "<siteinfo><sitename>w</sitename></siteinfo>"
+    document = f'<mediawiki xmlns="{space}">\n{site}\n{pages}</mediawiki>\n'
+    return _one("toy.xml", document, "mediawiki", **_PLAIN)
+
+
 def folder_bytes(root: Path) -> Files:
     """The bytes of all files below a folder, by their path."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
@@ -306,5 +343,6 @@ SEEDS: dict[str, Callable[[], Seed]] = {
         matrix_market_dense, csv_text, csv_triples, tsv, json_text, json_tokens, json_counts, saved_npz, saved_npy,
         parquet_text, parquet_tokens, parquet_triples, h5ad, h5ad_by_column, h5ad_dense, zarr_v2, zarr_v2_by_column,
         zarr_v3, zarr_v3_dense, tenx_folder, tenx_h5,
+        mallet, vowpal_wabbit, word_counts, mbox, mediawiki,
     )
 }  # fmt: skip

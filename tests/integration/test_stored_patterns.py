@@ -45,6 +45,7 @@ def test_appending_asks_for_the_pattern_again(stores):
         """,
         stores,
     )
+    assert "c.zarr: this text was tokenised with token_pattern=" in shown
     assert "pass the same pattern again as token_pattern=" in shown and shown.endswith("16\n")
     with pytest.raises(SettingError, match="leave out token_pattern"):
         bt.append(stores / "c.zarr", ["cat"], token_pattern=r"\w", **HERE)

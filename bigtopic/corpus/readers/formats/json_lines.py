@@ -179,10 +179,8 @@ class JsonLinesReader(DocumentReader):
             except (ValueError, RecursionError):
                 end = -1
             item = item if end == len(line) else _load(line, i, place)
-            if isinstance(item, dict):
-                n_names = line.count('":')
-                if n_names != len(item) and n_names != _n_keys(item):
-                    json.loads(line, object_pairs_hook=partial(_once, place(i)))
+            if type(item) is dict and (n := line.count('":')) != len(item) and n != _n_keys(item):
+                json.loads(line, object_pairs_hook=partial(_once, place(i)))
             items.append(item)
         return record_documents(items, self.layout, place)
 

@@ -64,6 +64,12 @@ def arrow_layout(schema: Any, batches: Batches, options: Options, where: str) ->
         return layout, "matrix"
     check_unique(layout, where)
     if layout.triple is not None:
+        for i in layout.triple:
+            if types.is_nested(schema.types[i]):
+                raise InputError(
+                    f"{where}: column {schema.names[i]!r} holds {schema.types[i]}, but a row is one document, one word "
+                    "and a count; unnest it, or rename the column"
+                )
         return layout, "triples"
     parts = [first(i) for i in layout.bodies]
     if any(isinstance(value, bytes) for values in parts for value in values):

@@ -265,9 +265,6 @@ def _continued(
     from bigtopic.estimators.persistence import load_model
 
     estimator = load_model(model)
-    before, n_passes = estimator.max_time, estimator.n_iter_
-    # Scores of held-out documents ended with the run that held them out.
-    estimator.set_params(**work, max_time=given["max_time"], patience=None, evaluate_every=None)
     known = growth.is_same(estimator.run_, corpus)
     first = 0 if documents == "all" and not known else growth.first_new_row(estimator.run_, corpus)
     new, n_docs = growth.since(corpus, first).n_docs, counted(corpus.n_docs, "document")
@@ -276,6 +273,9 @@ def _continued(
             f"{model} has learned from all {n_docs} of {corpus.url}: nothing is new, its topics stay as they are"
         )
         return estimator
+    before, n_passes = estimator.max_time, estimator.n_iter_
+    # Scores of held-out documents ended with the run that held them out.
+    estimator.set_params(**work, max_time=given["max_time"], patience=None, evaluate_every=None)
     everything = {"only_new": False} if documents == "all" and known else {}
     estimator.update(corpus, first_new=first, max_iter=given["max_iter"], **everything)
     remarks.say(remarks.went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))

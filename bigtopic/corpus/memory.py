@@ -12,6 +12,7 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens, take
 from bigtopic.corpus.order import checked_seed, document_keys
+from bigtopic.corpus.readers.support.assemble import LARGEST
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.vocabulary import check_characters, read_vocabulary
 from bigtopic.corpus.sparse import check_columns, checked_csr, checked_dense
@@ -172,21 +173,23 @@ def _checked(X: Any) -> tuple[Block, int]:
     check_columns(matrix.indices[: matrix.indptr[-1]], matrix.shape[1], "the matrix")
     data = matrix.data
     with np.errstate(invalid="ignore"):
-        wrong = ~((data >= 0) & (data < np.inf))
+        wrong = ~((data >= 0) & (data <= LARGEST))
     if wrong.any():
         at = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-        problem = "Negative values" if data[at] < 0 else "NaN" if np.isnan(data[at]) else "inf"
+        problem = "NaN" if np.isnan(data[at]) else "inf" if np.isinf(data[at]) else "A value beyond float32"
+        problem = "Negative values" if data[at] < 0 else problem
         raise InputError(
             f"{problem} in data: row {row} of the matrix holds {data[at]!s} at column {matrix.indices[at]}; counts "
-            "must be finite and not negative: replace such values by 0 or drop the row"
+            f"must be from 0 to {LARGEST:.1g}: replace such values by 0 or drop the row"
         )
-    if not matrix.has_canonical_format or not data.all():
+    if not matrix.has_canonical_format or not data.astype(np.float32, copy=False).all():
         if data.dtype.kind != "f":
             matrix = matrix.astype(np.float64)  # the sum of two small integers may not be one
         elif matrix is X or np.shares_memory(matrix.data, getattr(X, "data", data)):
             matrix = matrix.copy()
         matrix.sum_duplicates()
+        matrix.data = matrix.data.astype(np.float32, copy=False)  # in which the smallest counts are 0
         matrix.eliminate_zeros()
     block = Block(
         matrix.indptr.astype(np.int64),

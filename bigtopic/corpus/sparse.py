@@ -56,8 +56,9 @@ def checked_csr(matrix: Any, name: str) -> Any:
     check_numbers(matrix.dtype, name)
     if matrix.ndim != 2:
         raise InputError(f"{name} has {matrix.ndim} dimensions; give two: documents x words")
-    if not matrix.dtype.isnative:  # SciPy's compiled loops know no other
-        matrix = matrix.astype(matrix.dtype.newbyteorder("="))
+    native = matrix.dtype.newbyteorder("=")
+    if not matrix.dtype.isnative or native == np.float16:  # SciPy's compiled loops know neither
+        matrix = matrix.astype(np.float32 if native == np.float16 else native)
     n_rows, n_columns = matrix.shape
     if n_columns > MOST_WORDS:
         raise InputError(f"{name} has {n_columns} columns; at most {MOST_WORDS} are possible")

@@ -131,6 +131,19 @@ def test_unsorted_and_repeated_entries_are_read():
     assert from_matrix(matrix, shuffle=False).to_scipy().toarray().tolist() == [[1, 0, 2], [0, 1, 0]]
 
 
+def test_counts_that_are_zero_in_single_precision_are_no_entries():
+    matrix = sp.csr_array([[1.0, 1e-60], [2.0, 3.0]])
+    corpus = from_matrix(matrix, shuffle=False)
+    assert corpus.nnz == 3 and corpus.to_scipy().toarray().tolist() == [[1, 0], [2, 3]]
+    assert matrix.nnz == 4 and matrix.data[1] == 1e-60
+
+
+@pytest.mark.parametrize("value", [1e39, 1e300, np.inf])
+def test_a_count_beyond_single_precision_is_refused(value):
+    for kind in (sp.csr_array, np.asarray):
+        refused(lambda kind=kind: from_matrix(kind(np.array([[1.0, value], [2.0, 3.0]]))), "from 0 to 3e+38")
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "float32"])
 def test_repeated_entries_add_up_in_every_type(dtype):
     """Though the type has no number as large."""
@@ -357,8 +370,8 @@ def test_every_type_of_number(dtype):
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
-@pytest.mark.parametrize("dtype", [">f8", ">i4", "<f8", "<i4"])
-def test_sparse_matrices_in_either_byte_order(format, dtype):
+@pytest.mark.parametrize("dtype", [">f8", ">i4", "<f8", "<i4", "<f2", ">f2"])
+def test_sparse_matrices_of_any_type_and_byte_order(format, dtype):
     matrix = sp.eye_array(2, format=format)
     matrix.data = matrix.data.astype(dtype)
     read_all(matrix)

@@ -12,7 +12,7 @@ from bigtopic.corpus.readers.beside.author_names import DoubtfulNames, author_na
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import argument
 
-__all__ = ["DocumentAuthors", "author_csr", "canonical", "check_counts", "restrict"]
+__all__ = ["LARGEST", "DocumentAuthors", "author_csr", "canonical", "check_counts", "restrict"]
 
 LARGEST = 3e38  # counts are stored as float32; those that are nothing in it are dropped like zeros
 

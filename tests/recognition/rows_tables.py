@@ -369,6 +369,18 @@ CASES = [
         Refused("text_column"),
     ),
     Case(
+        "CSV of counts of 20,000 words, whose names are longer than what is looked at first",
+        csv(",".join(f"w{i}" for i in range(20_000)) + "\n" + (",".join("1" * 20_000) + "\n") * 3),
+        Refused(["only numbers", "pandas.read_csv"]),
+    ),
+    Case(
+        "CSV with a text longer than what is looked at first",
+        csv("id,text\n" + "".join(f"d{i},{'cat ' * 40_000}\n" for i in range(3))),
+        Read(3, {"cat": 120_000}, ids=["d0", "d1", "d2"]),
+    ),
+    Case("a line of 200,000 digits", csv("7" * 200_000), Refused("only numbers")),
+    Case("a text of the same", Files({"a.txt": "7" * 200_000}), Read(1, {"7" * 200_000: 1})),
+    Case(
         "records of ratings",
         [dict(zip(RATINGS, row, strict=True)) for row in zip(*RATINGS.values(), strict=True)],
         Refused("document_column"),

@@ -34,6 +34,9 @@ from bigtopic.errors import InputError, argument
 
 __all__ = ["match", "open_reader"]
 
+_FEWEST_LINES = 4  # a sample with fewer says too little: a table may have a column for each of 20,000 words
+_LONG_SAMPLE = 1 << 22  # bytes that are looked at then
+
 
 def match(file: File) -> float:
     """By name; plain text with commas in it is not a table."""
@@ -63,7 +66,7 @@ def open_reader(files: Sequence[File], options: Options) -> CsvReader:
         untyped=True,
         files=tuple(files),
         dialects=tuple(other.dialect for other in opened),
-        orders=tuple(tuple(map(other.names.index, first.names)) for other in opened),
+        orders=tuple(other.places(first.names) for other in opened),
     )
 
 
@@ -78,14 +81,17 @@ class _Opened:
 
     @classmethod
     def of(cls, file: File, options: Options) -> _Opened:
-        sample = file.sample
-        if len(sample) == SAMPLE_BYTES:
+        sample, limit = file.sample, SAMPLE_BYTES
+        if len(sample) == limit and line_ends(sample) < _FEWEST_LINES:
+            limit = _LONG_SAMPLE
+            sample = file.first(limit)
+        if cut := len(sample) == limit:
             sample = sample[: sample.rfind(b"\n") + 1 or sample.rfind(b"\r") + 1] or sample
         skipped, delimiter = separator_line(sample)
         sample, line = sample[skipped:], 1 + bool(skipped)
         text = _decoded(sample, options, file.path, lambda: line).removeprefix("\ufeff")
         dialect = dialect_of(file, text, delimiter)
-        if len(file.sample) < SAMPLE_BYTES and (wrong := wrong_quote(text, dialect)):
+        if not cut and (wrong := wrong_quote(text, dialect)):
             raise misquoted(file.path, line, text, *wrong)
         rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
         if not rows:
@@ -94,12 +100,17 @@ class _Opened:
             names = [str(i) for i in range(len(rows[0]))]
             return cls(replace(dialect, begin=skipped), names, False, rows[:SAMPLE_ROWS])
         begin = dialect.find_record(sample, 0) if dialect.quoted else row_start(sample, 0)
-        if begin < 0 and len(file.sample) == SAMPLE_BYTES:
+        if begin < 0 and cut:
             raise InputError(
-                f"{file.path}, line 1: the row of names is longer than {SAMPLE_BYTES >> 10} KiB; correct it"
+                f"{file.path}, line 1: the row of names is longer than {limit >> 10} KiB; correct it"
             )
         begin = skipped + (begin if begin > 0 else len(sample))
         return cls(replace(dialect, begin=begin), column_names(rows[0]), True, rows[1 : SAMPLE_ROWS + 1])
+
+    def places(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Where the columns of these names are."""
+        place = {name: i for i, name in enumerate(self.names)}
+        return tuple(place[name] for name in names)
 
     @property
     def columns(self) -> list[list[str]]:

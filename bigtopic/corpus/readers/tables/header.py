@@ -8,7 +8,8 @@ comes again below is not a name. Names that are known decide, too. As in pandas,
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -107,11 +108,11 @@ def _ambiguous(first: Sequence[str], below: Sequence[Sequence[str]], where: str)
 
 def column_names(row: Sequence[Any]) -> list[str]:
     """Names of columns as pandas reads them, each of them once."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    again: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
     for i, cell in enumerate(row):
         name = first = str("" if cell is None else cell).strip() or f"Unnamed: {i}"
-        again = count(1)
         while name in names:
-            name = f"{first}.{next(again)}"
-        names.append(name)
-    return names
+            name = f"{first}.{next(again[first])}"
+        names[name] = None
+    return list(names)

@@ -15,14 +15,15 @@ __all__ = ["make_h5ad"]
 
 
 def make_h5ad(path: Path, secret: Path, rng: Random) -> tuple[str, Parts | None]:
-    """Change a valid h5ad file in place; returns what was done and, where only X changed, its parts."""
+    """Change a valid h5ad file in place; returns what was done and, where only X changed and still fits, its parts."""
     import h5py
 
     with h5py.File(path, "r+") as file:
         if rng.random() < 0.5:
             parts, how = sparse_parts(rng)
             _write_x(file, parts)
-            return f"X: {how}", parts
+            fits = np.array_equal(parts["shape"], COUNTS.shape)
+            return f"X: {how}", parts if fits else None
         action = rng.choice(_H5)
         action(file, secret, rng)
         return action.__name__.strip("_"), None
@@ -39,7 +40,7 @@ def _write_x(file: Any, parts: Parts) -> None:
     for name in ("data", "indices", "indptr"):
         values = parts[name]
         if values is not None:
-            x.create_dataset(name, data=values.astype("S8") if values.dtype.kind in "MU" else values)
+            x.create_dataset(name, data=values.astype("S") if values.dtype.kind in "MU" else values)
 
 
 def _h5_external(file: Any, secret: Path, rng: Random) -> None:

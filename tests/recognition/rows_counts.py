@@ -129,6 +129,16 @@ CASES = [
         Files({"a.mtx": b"%%MatrixMarket matrix array real general\n%\n2 2\n1\n1\n2\n3\x80"}),
         Refused(["a.mtx", "not of numbers"]),
     ),
+    Case(
+        "a Matrix Market file by word with a count of 2^63",
+        Files({"a.mtx": f"%%MatrixMarket matrix coordinate integer general\n2 3 2\n2 1 2\n1 3 {2**63}\n"}),
+        Refused(["a.mtx", "Line 4", "'real'"]),
+    ),
+    Case(
+        "the same as real",
+        Files({"a.mtx": f"%%MatrixMarket matrix coordinate real general\n2 3 2\n2 1 2\n1 3 {2**63}\n"}),
+        Read(2, {"0": 2, "1": 0, "2": 2.0**63}),
+    ),
     # AnnData
     Case("AnnData", _in_memory(COUNTS), READ),
     Case("AnnData in a file", _stored("a.h5ad", sparse.csr_matrix(COUNTS)), READ),

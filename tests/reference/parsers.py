@@ -126,7 +126,10 @@ def matrix_market(data: bytes, words: Sequence[str]) -> list[Document]:
         raise Unsure("another header")
     n_docs, n_words, n_entries = map(int, header.groups()[1:])
     body = b"\n" * data[: header.end()].count(b"\n") + data[header.end() :]
-    return _triples(body, n_docs, n_words, n_entries, words, ascending=False)
+    documents = _triples(body, n_docs, n_words, n_entries, words, ascending=False)
+    if header[1] == b"integer" and any(n >= 2**63 for document in documents for n in document.values()):
+        raise Unsure("an integer of more than 64 bits")
+    return documents
 
 
 def _triples(

@@ -115,7 +115,12 @@ def _whole(header: TripleFile) -> Any:
     with file.open() as stream:
         try:
             return csr_array(mmread(_Forward(stream), spmatrix=True))
-        except (ValueError, OverflowError, MemoryError) as error:
+        except OverflowError as error:
+            raise InputError(
+                f"{file.path}: {error} Integers are below 2^63; correct the entry, or the header, where 'real' "
+                "instead of 'integer' allows larger ones"
+            ) from None
+        except (ValueError, MemoryError) as error:
             raise InputError(f"{file.path}: {error}; the file was cut short or its header is wrong") from None
 
 

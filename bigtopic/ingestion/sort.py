@@ -115,8 +115,11 @@ def needed_words(
 
 def _words_without(stays: np.ndarray, indptr: np.ndarray, words: np.ndarray) -> np.ndarray:
     """The words of the documents without a word that stays."""
-    before = np.concatenate([[0], np.cumsum(stays[words])])[indptr]
-    return np.unique(words[np.repeat(np.diff(before) == 0, np.diff(indptr))])
+    sizes = np.diff(indptr)
+    filled = np.flatnonzero(sizes)
+    without = np.zeros(len(sizes), bool)
+    without[filled] = ~np.logical_or.reduceat(stays[words], indptr[filled])
+    return np.unique(words[np.repeat(without, sizes)])
 
 
 def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
@@ -35,6 +37,7 @@ __all__ = ["match", "open_reader"]
 
 _BLANK = " \t\n\r\v\f"  # what bytes.strip() takes away, so that streams count the same lines
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
+_PIECE = 1 << 16  # bytes counted at a time, which stay in the processor's cache
 _LOOK = 1000  # values that show what the documents are
 _decode = (
     json.JSONDecoder().raw_decode
@@ -165,6 +168,7 @@ class JsonLinesReader(DocumentReader):
         file, layout = self.files[number], self.layouts[number]
         if layout is not None:
             return self._documents_of_values(chunk, file, layout)
+        chunk = replace(chunk, data=chunk_bytes(chunk, file))
         numbered = [
             (i, line) for i, line in enumerate(lines_of(chunk, file, self.options.text)) if line.strip(_BLANK)
         ]
@@ -178,10 +182,13 @@ class JsonLinesReader(DocumentReader):
                 item, end = _decode(line)
             except (ValueError, RecursionError):
                 end = -1
-            item = item if end == len(line) else _load(line, i, place)
-            if type(item) is dict and (n := line.count('":')) != len(item) and n != _n_keys(item):
-                json.loads(line, object_pairs_hook=partial(_once, place(i)))
-            items.append(item)
+            items.append(item if end == len(line) else _load(line, i, place))
+        # Few chunks show more keys than their objects have: only their lines are looked at.
+        if _n_shown(chunk.data) != sum(len(item) for item in items if type(item) is dict):
+            for i, item in enumerate(items):
+                line = numbered[i][1]
+                if type(item) is dict and line.count('":') != _n_keys(item):
+                    json.loads(line, object_pairs_hook=partial(_once, place(i)))
         return record_documents(items, self.layout, place)
 
     def _documents_of_values(self, chunk: Chunk, file: File, layout: Layout) -> Documents:
@@ -206,6 +213,13 @@ class JsonLinesReader(DocumentReader):
 
 
 _TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
+
+
+def _n_shown(data: bytes) -> int:
+    """Equivalent to `data.count(b'":')`, several times faster."""
+    found = np.frombuffer(data, np.uint8)
+    pieces = (found[start : start + _PIECE + 1] for start in range(0, len(found), _PIECE))
+    return sum(int(np.count_nonzero((piece[:-1] == ord('"')) & (piece[1:] == ord(":")))) for piece in pieces)
 
 
 def _n_keys(item: dict[str, Any]) -> int:

@@ -378,9 +378,9 @@ class Scheme(Protocol):
     statistics must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of
     the array is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior
     of its array and uses no statistics, so that it belongs in `prior_schemes`; `of_rows`, that this is the prior of
-    rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array
-    may be added, and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike,
-    and 1 - decay is at most `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none with
+    rows that are distributions over the columns; `is_linear`, that changes made to the same params may be
+    added, as in an exchange: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is at most
+    `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none with
     "". An attribute `reads` names other arrays whose weights and statistics a step reads, so that each needs a scheme,
     too; a property `unread`, {name of a setting: why}, says which settings others turn off.
     """

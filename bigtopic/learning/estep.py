@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from bigtopic.errors import ModelError, noting
 from bigtopic.kernels.support.sums import add_up
-from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
@@ -30,7 +28,6 @@ __all__ = [
     "Gathered",
     "Prepared",
     "check_finite",
-    "estep_task",
     "evaluate",
     "gather",
     "look_up",
@@ -68,9 +65,9 @@ class Gathered(Prepared):
     hyper: Hyper
 
 
-def gather(block: Block, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
+def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
     """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
-    return look_up(prepare(block, arrays, work), arrays, work, in_place=in_place)
+    return look_up(prepare(block, arrays, work), arrays, work)
 
 
 def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
@@ -86,9 +83,9 @@ def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
     return Prepared(docs, axes, tokens_of(docs), _kept(block, docs, work))
 
 
-def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
-    """The rows of the params for these documents, and the hyper-parameters of the kernel; see `views.take_view`."""
-    view = take_view(arrays, work.kernel.views, documents.axes, in_place=in_place)
+def look_up(documents: Prepared, arrays: Arrays, work: Work) -> Gathered:
+    """The rows of the params for these documents, and the hyper-parameters of the kernel."""
+    view = take_view(arrays, work.kernel.views, documents.axes)
     known = documents.docs, documents.axes, documents.n_tokens, documents.kept
     return Gathered(*known, view, with_params(work.hyper, arrays))
 
@@ -184,32 +181,3 @@ def _column_sums(values: np.ndarray) -> np.ndarray | None:
     sums = np.zeros(values.shape[1])
     add_up(np.ascontiguousarray(values), sums)
     return sums
-
-
-def estep_task(
-    refs: Sequence[SliceRef],
-    read: Callable[[SliceRef], Block],
-    arrays: Arrays,
-    work: Work,
-    iteration: Iteration,
-    remembering: Remembering,
-    *,
-    in_place: bool = True,
-) -> Stats | None:
-    """The statistics of the slices of a node, merged along the tree, once their state is written.
-
-    Parameters
-    ----------
-    read : gives the documents of a slice
-    in_place : see `views.take_view`
-    """
-    tree = Tree(len(refs))
-    for ref, following in pairwise([*refs, None]):
-        assert ref is not None
-        if following is not None:
-            remembering.prefetch(following, iteration.pass_number)
-        gathered = gather(read(ref), arrays, work, in_place=in_place)
-        tree.push(evaluate(ref, gathered, work, iteration, remembering))
-    remembering.flush()
-    total: Stats | None = tree.result()
-    return total

@@ -8,16 +8,15 @@ from typing import Any
 
 from bigtopic import schemes
 from bigtopic.errors import SettingError, argument, setting, warn
-from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.rounds import Settings
+from bigtopic.learning.run import Run
 from bigtopic.learning.work import Work
 from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.delays import delay_of_run
 from bigtopic.plan.exchanges import (
     REPLICA_UPDATES,
-    REPLICAS,
+    concurrent_rounds,
     replicas_of_corpus,
     rounds_before,
     undivided_rounds,
@@ -60,8 +59,7 @@ def make_run(
     Raises
     ------
     SettingError
-        When the method delays updates, and its kernel keeps document state; when all inner iterations are burn-in; or
-        when replicas cannot share its updates.
+        When all inner iterations are burn-in, or when replicas cannot share its updates.
 
     Warns
     -----
@@ -71,7 +69,6 @@ def make_run(
     """
     kernel, hyper = model.method.load_kernel(), model.hyper()
     burn_in = kernel.burn_in(hyper.options)
-    _check_delay(model.method, kernel)
     _check_burn_in(model.method, burn_in)
     if replicas is not None and replicas > 1:
         _check_replicas(model.method, replicas)
@@ -90,7 +87,7 @@ def make_run(
         entries,
         batch_size,
         slice_size,
-        delay=_delay(model, corpus, batch_size),
+        concurrent=_concurrent(model, kernel, corpus, batch_size),
         shuffled=order != "stored",
         seed=model.seed,
         replicas=n_replicas,
@@ -120,22 +117,29 @@ def make_run(
     return Run(parts, plan, work, settings)
 
 
-def _delay(model: TopicModel, corpus: Any, batch_size: int | None) -> int:
-    """The latest updates that a round may miss."""
-    if model.method.inner != 1 or model.method.delay == 0:
-        return 0
+def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int | None) -> int:
+    """The most rounds that begin from the same params."""
+    if kernel.state != "none" or not _is_divisible(model.method):
+        return 1
     n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
     rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
-    minibatch_bytes = 4 * rows * sum(model.components.values())
-    return delay_of_run(model.method.delay, _n_rounds(corpus, batch_size), minibatch_bytes)
+    return concurrent_rounds(_n_rounds(corpus, batch_size), 4 * rows * sum(model.components.values()))
+
+
+def _is_divisible(method: Method) -> bool:
+    """Whether updates of a method may begin from the same params without a run being told to: where their changes can
+    be added. Learned priors move with each of them."""
+    learned = (isinstance(scheme, LearnedPrior) for scheme in method.schemes.values())
+    return method.inner == 1 and all(
+        prior or schemes.is_linear(scheme)
+        for prior, scheme in zip(learned, method.schemes.values(), strict=True)
+    )
 
 
 def _may_divide(method: Method) -> bool:
-    """Whether a run may have replicas without being told to: where updates of its method fit them, and may miss as many
-    others anyway."""
-    adds_up = all(getattr(scheme, "adds_up", False) for scheme in method.schemes.values())
-    plain = method.inner == 1 and not method.prior_schemes and not method.average
-    return adds_up and plain and method.delay >= REPLICAS - 1
+    """Whether a run may have replicas without being told to."""
+    linear = all(map(schemes.is_linear, method.schemes.values()))
+    return linear and method.inner == 1 and not method.prior_schemes and not method.average
 
 
 def _n_rounds(corpus: Any, batch_size: int | None) -> int:
@@ -147,15 +151,6 @@ def _n_rounds(corpus: Any, batch_size: int | None) -> int:
 def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:
     """Updates that a run has had after so many passes, this one included."""
     return cursor.step + (max_iter - 1) * n_rounds + cursor.rounds_left(n_rounds)
-
-
-def _check_delay(method: Method, kernel: Kernel) -> None:
-    if method.delay > 0 and kernel.state != "none":
-        raise SettingError(
-            f"method {method.name!r} has delay={method.delay}, but its kernel {kernel.name!r} keeps document state "
-            f"(state={kernel.state!r}): a delayed minibatch would see params that do not hold what the documents "
-            "before it remember; use dataclasses.replace(method, delay=0)"
-        )
 
 
 def _check_burn_in(method: Method, burn_in: int) -> None:
@@ -176,8 +171,8 @@ def _check_replicas(method: Method, replicas: int) -> None:
             f"{argument('replicas', 1)}"
         )
     for name, scheme in method.schemes.items():
-        if not getattr(scheme, "adds_up", False):
-            fit = [other for other in schemes.names() if getattr(schemes.load(other), "adds_up", False)]
+        if not schemes.is_linear(scheme):
+            fit = [other for other in schemes.names() if schemes.is_linear(schemes.load(other))]
             raise SettingError(
                 f"{where} moves {name} by {type(scheme).__name__}, whose updates cannot be added across replicas; give "
                 f"{argument('replicas', 1)}, or a method with one of the schemes {', '.join(fit)}"

@@ -8,6 +8,7 @@ each level of the tree.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,14 +22,12 @@ from bigtopic.types import AxisStats, Stats
 
 __all__ = [
     "LARGE",
-    "NodesInAnyOrder",
     "Tree",
+    "TreeInAnyOrder",
     "add",
     "add_axis",
-    "cover",
     "cut",
     "depth",
-    "in_order",
     "left_half",
     "sum_dtype",
 ]
@@ -81,14 +80,6 @@ def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     return AxisStats(ids[:n], values[:n])
 
 
-def in_order(rows: AxisStats) -> AxisStats:
-    """By increasing ids: the column sums of an array depend on the order in which rows are added to it."""
-    if rows.ids is None or np.all(rows.ids[1:] > rows.ids[:-1]):
-        return rows
-    order = np.argsort(rows.ids, kind="stable")
-    return AxisStats(rows.ids[order], rows.values[order])
-
-
 def _add_info(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
     return {name: a.get(name, 0.0) + b.get(name, 0.0) for name in {**a, **b}}
 
@@ -124,8 +115,9 @@ class Tree:
         return self._sums[0] if self._sums else None
 
 
-class NodesInAnyOrder:
-    """The same of nodes that come in any order: each is added as soon as the other half of its parent is there.
+class TreeInAnyOrder:
+    """The same of slices that come in any order, from several threads: each sum is made by the thread that has its
+    second half. If slices begin in order, there are at most as many sums as threads and levels of the tree.
 
     Parameters
     ----------
@@ -135,37 +127,36 @@ class NodesInAnyOrder:
     def __init__(self, n_slices: int, plus: Callable[[Any, Any], Any] = add) -> None:
         self._n_slices, self._plus = n_slices, plus
         self._sums: dict[tuple[int, int], Any] = {}  # by first slice and number
+        self._lock = threading.Lock()
 
     def push(self, stats: Any, first: int, n_slices: int = 1) -> None:
         """Add the sum of the `n_slices` slices from `first` on, which must be a node of the tree."""
-        while n_slices < self._n_slices:
-            start, size = self._parent(first, n_slices)
-            left = start, left_half(size)
-            right = start + left[1], size - left[1]
-            other = self._sums.pop(right if first == start else left, None)
-            if other is None:
-                break
-            stats = self._plus(stats, other) if first == start else self._plus(other, stats)
-            first, n_slices = start, size
-        self._sums[first, n_slices] = stats
-
-    def _parent(self, first: int, n_slices: int) -> tuple[int, int]:
-        start, size = 0, self._n_slices
         while True:
-            assert size > n_slices
+            start, size, left = self._parent(first, n_slices)
+            other = (start + left, size - left) if first == start else (start, left)
+            with self._lock:
+                sibling = self._sums.pop(other, None)
+                if sibling is None:
+                    self._sums[first, n_slices] = stats
+                    return
+            stats = self._plus(stats, sibling) if first == start else self._plus(sibling, stats)
+            first, n_slices = start, size
+
+    def _parent(self, first: int, n_slices: int) -> tuple[int, int, int]:
+        """First slice and number of the parent of a node, and the number of its left half; the root has no sibling."""
+        start, size = 0, self._n_slices
+        while size > n_slices:
             left = left_half(size)
             half = (start, left) if first < start + left else (start + left, size - left)
             if half == (first, n_slices):
-                return start, size
+                return start, size, left
             start, size = half
+        return start, size, size
 
-    def nodes(self) -> list[tuple[int, Any]]:
-        """How many slices the sums cover that there are now, and these, in the order of the slices."""
-        return [(n_slices, one) for (_, n_slices), one in sorted(self._sums.items(), key=_first_slice)]
-
-
-def _first_slice(item: tuple[tuple[int, int], Any]) -> int:
-    return item[0][0]
+    def result(self) -> Any:
+        """The sum of all slices."""
+        ((_, total),) = self._sums.items()
+        return total
 
 
 def left_half(n_slices: int) -> int:
@@ -184,17 +175,6 @@ def cut(n_slices: int, n_nodes: int) -> list[int]:
     while len(sizes) < min(n_nodes, n_slices):
         sizes = [half for size in sizes for half in _halves(size)]
     return sizes
-
-
-def cover(n_slices: int, first: int, last: int) -> list[int]:
-    """Sizes of the largest nodes that are together the slices `first:last`, in order."""
-    if first >= last:
-        return []
-    if (first, last) == (0, n_slices):
-        return [n_slices]
-    left = left_half(n_slices)
-    before = cover(left, first, min(last, left))
-    return before + cover(n_slices - left, max(first - left, 0), last - left)
 
 
 def _halves(n_slices: int) -> list[int]:

@@ -11,7 +11,7 @@ from bigtopic.learning.work import Iteration
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round
-from bigtopic.schemes import companion_names
+from bigtopic.schemes import companion_names, is_linear
 from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.scheme_steps import check_moved
 from bigtopic.state.lazy_array import LazyArray
@@ -67,6 +67,11 @@ class Settings:
     def one_iteration(self) -> bool:
         """Whether a round is one inner iteration, with nothing provisional."""
         return self.inner == 1
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the changes that rounds make to the same params can be added; see `Scheme.is_linear`."""
+        return all(map(is_linear, self.schemes.values()))
 
     def averages(self, step: int) -> bool:
         """Whether the arrays after update `step` = 1, 2, ... belong to their means."""

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, Protocol
 
 from bigtopic.errors import ModelError
 from bigtopic.learning import executors, sharing
+from bigtopic.learning.executors.base import Executor
 from bigtopic.learning.executors.choice import choose
-from bigtopic.learning.executors.protocol import Executor, Run
 from bigtopic.learning.history import History
 from bigtopic.learning.memory.estimate import check_memory, fitting_threads
 from bigtopic.learning.memory.worker_memory import WorkerMemory
 from bigtopic.learning.new_run import make_run, with_document_state
+from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits, PassMeasure, interruptible, uninterrupted
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress

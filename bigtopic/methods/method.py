@@ -45,9 +45,6 @@ class Method:
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact; None
         where the kernel needs whole minibatches
-    delay : number of latest updates that a minibatch may miss, at most: its E-step overlaps with those of as many
-        minibatches before it. Above 1, few minibatches a pass allow fewer, see `plan.delays`. For minibatches too short
-        to be shared among threads
     inner : inner iterations per round: a number, or a rule `(inner iteration from 1, info) -> continue?`
     max_iter : passes over the corpus
     enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes
@@ -75,7 +72,6 @@ class Method:
     batch_size: int | None = 500
     least_rounds: int = 1
     slice_size: int | None = None
-    delay: int = 0
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     max_iter: int = 1
     enough_rounds: int | None = None

@@ -1,20 +1,21 @@
-"""Which rounds belong to an exchange, and which of them each replica does.
+"""Exchanges: which rounds begin from the same params, and how shares divide them.
 
-An *exchange* is the updates that replicas make from the same params, and the sum of their changes at its end.
+An *exchange* is some consecutive rounds of a pass that begin from the same params, and the sum of their changes at its
+end. It is R shares of H rounds: shares do not see each other's updates, the rounds of a share do. A run can be cut
+between exchanges. With n rounds before it, an exchange is
 
-    rounds of an exchange = min(R x updates of each, n / 16 x R / (R - 1), n / 15),    R replicas, n rounds before it
+    n < PROMPT             one round: topics change much at the beginning
+    n < undivided rounds   R shares of one round,    R = min(concurrent rounds, max(FIRST, n / GROWTH))
+    then, with replicas    min(R H, n / 16 x R / (R - 1), n / 15) rounds,    R replicas, H updates of each
 
-A replica misses what the other R - 1 do meanwhile: about a sixteenth of the rounds before, at most. At the beginning of
-a run the topics change much, and replicas that miss more of each other's updates pull them apart: the first rounds are
-not divided, and the exchanges grow until each replica does all of its updates. The last term matters to fewer than 16
-replicas: a step is at most 1 / (rounds of the exchange), so in longer exchanges steps would be too small.
+Both divisions bound what a share misses by the rounds before: about a sixteenth of them, at most, for replicas. The
+last term matters to fewer than 16 replicas: a step is at most 1 / (rounds of the exchange), so in longer exchanges
+steps would be too small.
 
-A short exchange is not worth its time: any few minibatches contain most of the frequent words, so most rows travel,
-however short it is. Replicas begin after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or
-when an exchange can have its full number of rounds, or those of a pass.
-
-A run that does not say how many replicas it has gets `REPLICAS` if its passes are long: if each has enough updates in
-an exchange after the first one.
+Replicas copy the rows that they need, which is not worth its time for a few rounds: most minibatches have the same
+frequent words. They begin after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or when an
+exchange can have its full number of rounds, or those of a pass. A run that does not say how many replicas it has gets
+`REPLICAS` if its passes are long: if each has enough updates in an exchange after the first pass.
 """
 
 from __future__ import annotations
@@ -23,23 +24,33 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 __all__ = [
-    "FIRST",
+    "PROMPT",
     "REPLICAS",
     "REPLICA_UPDATES",
+    "UNDIVIDED",
+    "Sizes",
+    "concurrent_rounds",
     "divided",
-    "exchange_rounds",
-    "largest_exchange",
+    "exchange_of",
     "replicas_of_corpus",
     "rounds_before",
     "undivided_rounds",
 ]
 
+PROMPT = 8  # first rounds of a run, which miss no update
+FIRST = 12  # rounds of the exchanges after these
+GROWTH = 12  # updates before an exchange for each of its rounds
+CONCURRENT = 32  # rounds of an exchange, at most, where each round is a share
+LEAST_CONCURRENT = 4  # fewer would not keep threads busy: then each round is divided among them
+ROUNDS = 64  # of a pass, for each round of an exchange
+BYTES = 1 << 32  # of the statistics of an exchange, at most
+
 REPLICAS = 32  # of a long pass, where a run does not say otherwise
 REPLICA_UPDATES = 8  # of each replica, where a run has replicas and does not say otherwise
-FIRST = 20  # rounds of a run before replicas begin, where a plan does not say otherwise
+UNDIVIDED = 20  # rounds of a run before replicas begin, where a plan does not say otherwise
 MISSED_SHARE = 16  # a replica misses at most one in so many of the rounds before an exchange
 ENTRIES_PER_WORD = 256  # words of documents before replicas begin, for each word of the vocabulary
 # A run has `REPLICAS` by default only if each makes at least so many updates in an exchange, of documents with at least
@@ -51,13 +62,77 @@ ENOUGH_UPDATES, ENOUGH_ENTRIES_PER_WORD = 64, 32
 Item = TypeVar("Item")
 
 
-def largest_exchange(done: int, replicas: int) -> int:
+class Sizes(NamedTuple):
+    """What decides how long the exchanges of a run are.
+
+    concurrent : rounds of an exchange before replicas begin, at most; 1 for rounds one after the other
+    replicas, replica_updates : R and H; without replicas, R is 1
+    undivided : rounds of a run before replicas begin
+    """
+
+    concurrent: int
+    replicas: int
+    replica_updates: int
+    undivided: int
+
+
+def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:
+    """Rounds of an exchange, at most, where each round is a share.
+
+    Parameters
+    ----------
+    n_rounds : of a pass
+    minibatch_bytes : of the statistics of a minibatch, at most
+    """
+    most = min(CONCURRENT, n_rounds // ROUNDS, int(BYTES / max(minibatch_bytes, 1.0)))
+    return most if most >= LEAST_CONCURRENT else 1
+
+
+def exchange_of(number: int, before: int, n_rounds: int, sizes: Sizes) -> tuple[range, bool]:
+    """The rounds of the exchange that a round of a pass belongs to, and whether replicas share them.
+
+    Parameters
+    ----------
+    number : of the round, from 0
+    before : updates before the pass
+    n_rounds : of a pass
+    """
+    starts = _starts(before, n_rounds, sizes)
+    i = bisect_right(starts, number)
+    first, stop = [*starts[i - 1 : i + 1], n_rounds][:2]
+    return range(first, stop), _has_replicas(before + first, sizes) and stop - first > 1
+
+
+@lru_cache(maxsize=4)
+def _starts(before: int, n_rounds: int, sizes: Sizes) -> list[int]:
+    """The first round of each exchange of a pass."""
+    number, starts = 0, []
+    while number < n_rounds:
+        starts.append(number)
+        number += _length(before + number, sizes)
+    return starts
+
+
+def _length(done: int, sizes: Sizes) -> int:
     """Rounds of an exchange after so many rounds, at most."""
+    if _has_replicas(done, sizes):
+        return max(1, min(sizes.replicas * sizes.replica_updates, _largest_exchange(done, sizes.replicas)))
+    if done < PROMPT or sizes.concurrent == 1:
+        return 1
+    length = min(sizes.concurrent, max(FIRST, done // GROWTH))
+    return length if sizes.replicas == 1 else min(length, sizes.undivided - done)
+
+
+def _has_replicas(done: int, sizes: Sizes) -> bool:
+    return sizes.replicas > 1 and done >= sizes.undivided
+
+
+def _largest_exchange(done: int, replicas: int) -> int:
     return min(done * replicas // (MISSED_SHARE * (replicas - 1)), done // (MISSED_SHARE - 1))
 
 
 def rounds_before(n_rounds: int, replicas: int) -> int:
-    """After how many rounds an exchange may have `n_rounds`."""
+    """After how many rounds an exchange of replicas may have `n_rounds`."""
     return max(-(-n_rounds * MISSED_SHARE * (replicas - 1) // replicas), n_rounds * (MISSED_SHARE - 1))
 
 
@@ -75,7 +150,7 @@ def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) ->
     replicas : 1 where an exchange would not be worth its time
     updates : the most of each replica in an exchange
     """
-    n_updates = largest_exchange(n_rounds, REPLICAS) // REPLICAS
+    n_updates = _largest_exchange(n_rounds, REPLICAS) // REPLICAS
     words = n_words / max(1.0, minibatch_entries)
     if n_updates < max(LEAST_UPDATES, LEAST_ENTRIES_PER_WORD * words):
         return 1, REPLICA_UPDATES
@@ -94,42 +169,14 @@ def undivided_rounds(
     replicas, updates : copies of the params, and the most rounds of each in an exchange
     """
     if replicas == 1:
-        return FIRST
+        return UNDIVIDED
     worth = math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries))
     whole = rounds_before(min(replicas * updates, n_rounds), replicas)
     return max(rounds_before(2, replicas), min(whole, worth))
 
 
-def exchange_rounds(
-    number: int, before: int, n_rounds: int, undivided: int, replicas: int, updates: int
-) -> range:
-    """The rounds of the exchange that a round of a pass belongs to; none if it belongs to none.
-
-    Parameters
-    ----------
-    number : of the round, from 0
-    before : updates before the pass
-    n_rounds : of a pass
-    undivided : rounds of a run before replicas begin
-    replicas, updates : at least two copies of the params, and the most rounds of each in an exchange
-    """
-    starts = _starts(before, n_rounds, undivided, replicas, updates)
-    i = bisect_right(starts, number)
-    return range(starts[i - 1], [*starts, n_rounds][i]) if i else range(number, number)
-
-
-@lru_cache(maxsize=4)
-def _starts(before: int, n_rounds: int, undivided: int, replicas: int, updates: int) -> list[int]:
-    """The first round of each exchange of a pass."""
-    number, starts = max(0, undivided - before), []
-    while number < n_rounds:
-        starts.append(number)
-        number += max(1, min(replicas * updates, largest_exchange(before + number, replicas)))
-    return starts
-
-
 def divided(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
-    """Consecutive items for each of `n` replicas, or of fewer if there are fewer items, as even as possible: replica r
-    has those from r / n to (r + 1) / n of all, rounded down."""
+    """Consecutive items for each of `n` shares, or of fewer if there are fewer items, as even as possible: share r has
+    those from r / n to (r + 1) / n of all, rounded down."""
     n, size = min(n, len(items)), len(items)
     return [items[r * size // n : (r + 1) * size // n] for r in range(n)]

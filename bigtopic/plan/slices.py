@@ -4,8 +4,7 @@ A *minibatch* is the documents of one update; a *slice* the documents of one ker
 from the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus
 and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block.
 
-A *segment* is some consecutive rounds after which all updates are in: where delayed updates end, or replicas exchange
-theirs, and where a run can be cut.
+Consecutive minibatches that begin from the same params are an *exchange*, see `exchanges`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,12 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.delays import Groups, groups_of, is_halved, one_by_one, segment_of
-from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES, divided, exchange_rounds
+from bigtopic.plan.exchanges import PROMPT, REPLICA_UPDATES, UNDIVIDED, Sizes, divided, exchange_of
 from bigtopic.types import Block, Docs
 
 __all__ = [
-    "LONG_ROUND",
     "READ_BLOCK_SLICES",
+    "Exchange",
     "Plan",
     "Round",
     "SliceRef",
@@ -42,9 +41,6 @@ __all__ = [
 SLICE_ENTRIES = 1 << 16
 READ_BLOCK_SLICES = 16  # of a minibatch that is larger than a read block
 READ_BLOCK_ENTRIES = SLICE_ENTRIES * READ_BLOCK_SLICES
-# Slices of a long round, at least. Workers may make it among themselves; its rows are added to the params by increasing
-# ids, wherever it is made, so another number changes results.
-LONG_ROUND = 32
 # A minibatch of so many documents, or entries, has at least two slices, unless each slice is to be a minibatch.
 SHARED_DOCS = 2000
 SHARED_ENTRIES = 2 * SLICE_ENTRIES
@@ -91,6 +87,19 @@ class Round:
     n_docs: int
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """Consecutive rounds that begin from the same params.
+
+    shares : the rounds of each share
+    copies : whether each share learns on a copy of the rows that it needs; else a share is one round
+    """
+
+    rounds: Sequence[Round]
+    shares: Sequence[Sequence[Round]]
+    copies: bool
+
+
 class Plan:
     """The rounds of every pass over a corpus.
 
@@ -100,15 +109,15 @@ class Plan:
     entries_per_doc : mean number of distinct words of a document; sizes the read blocks
     batch_size : largest number of documents per update; None for all. A pass is divided evenly, because an update of
         few documents has the same weight as one of many, and a short last one would undo what was learned
-    slice_size : largest number of documents per kernel call; None for half a minibatch (with a delay, all of it), at
-        most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents, or 131 072
-        entries, is also divided in half, for two threads
-    delay : number of latest updates that a minibatch may miss, see `delays`; taken as 0 when a minibatch has several
-        slices, which keep the threads busy anyway
+    slice_size : largest number of documents per kernel call; None for half a minibatch (if rounds are concurrent, all
+        of it), at most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents,
+        or 131 072 entries, is also divided in half, for two threads
+    concurrent : rounds of an exchange without replicas, at most, see `exchanges`; taken as 1 when a minibatch has
+        several slices, which keep the threads busy anyway
     shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
     seed : seed of the permutation
     replicas : copies of the params that learn side by side
-    replica_updates : rounds of each in an exchange, at most; an exchange is a segment, see `exchanges`
+    replica_updates : rounds of each in an exchange, at most
     undivided_rounds : rounds of a run before replicas begin
     whole_minibatches : each minibatch is one slice, whatever `slice_size` is and wherever parts end
     begin : where the run begins; earlier passes may have had other numbers of rounds
@@ -118,7 +127,6 @@ class Plan:
     settings : the arguments but `begin`, as JSON values: `Plan(**plan.settings)` has the same rounds
     n_rounds : of a pass
     read_block_docs : approximate number of documents of a read block
-    long_rounds : whether rounds have `LONG_ROUND` slices or more, of documents of one part
     """
 
     def __init__(
@@ -128,12 +136,12 @@ class Plan:
         batch_size: int | None,
         slice_size: int | None,
         *,
-        delay: int = 0,
+        concurrent: int = 1,
         shuffled: bool = True,
         seed: int = 0,
         replicas: int = 1,
         replica_updates: int = REPLICA_UPDATES,
-        undivided_rounds: int = FIRST,
+        undivided_rounds: int = UNDIVIDED,
         whole_minibatches: bool = False,
         begin: Cursor = START,
     ) -> None:
@@ -142,10 +150,11 @@ class Plan:
             "entries_per_doc": float(entries_per_doc),
             "batch_size": None if batch_size is None else int(batch_size),
             "slice_size": None if slice_size is None else int(slice_size),
-            "delay": delay,
             "shuffled": shuffled,
             "seed": seed,
         }
+        if concurrent > 1:
+            self.settings["concurrent"] = concurrent
         if replicas > 1:
             self.settings |= {
                 "replicas": replicas,
@@ -160,16 +169,17 @@ class Plan:
         self.batch_size = min(batch_size or self.n_docs, max(self.n_docs, 1))
         slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
         self._half = -(-self.batch_size // 2)
-        self.slice_size = slice_size or min(slice_docs, max(1, self.batch_size if delay else self._half))
+        self.slice_size = slice_size or min(
+            slice_docs, max(1, self.batch_size if concurrent > 1 else self._half)
+        )
         shared = self.batch_size >= SHARED_DOCS or self.batch_size * entries_per_doc >= SHARED_ENTRIES
         if shared and slice_size and (batch_size is None or slice_size < batch_size):
             self.slice_size = min(slice_size, self._half)
         if whole_minibatches:
             self.slice_size = self._half = self.batch_size
         self.whole_minibatches = whole_minibatches
-        self.delay = delay if self.slice_size >= self.batch_size else 0
+        self.concurrent = concurrent if self.slice_size >= self.batch_size else 1
         self.n_rounds = -(-self.n_docs // self.batch_size)
-        self.long_rounds = -(-self.batch_size // self.slice_size) >= LONG_ROUND
         self._ends: list[int] = self.offsets[1:].tolist()
         self.shuffled, self.seed = shuffled, seed
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
@@ -181,74 +191,35 @@ class Plan:
         self.read_block_docs = max(least, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
 
+    @property
+    def _sizes(self) -> Sizes:
+        return Sizes(self.concurrent, self.replicas, self.replica_updates, self.undivided_rounds)
+
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
         """The rounds of a pass, numbered from 0, from the `start`-th on, except those whose numbers are `done`."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
         for number, minibatch in enumerate(self._order(pass_number)[start:].tolist(), start):
-            if number in done:
-                continue
-            size = self._half if self.delay and is_halved(number, before, self.delay) else self.slice_size
-            yield self._round(number, minibatch, size)
+            if number not in done:
+                alone = self.concurrent > 1 and before + number < PROMPT
+                yield self._round(number, minibatch, self._half if alone else self.slice_size)
 
-    def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
-        """The same rounds, in segments."""
-        segment: list[Round] = []
-        end = 0
-        for rnd in self.rounds(pass_number, start, done):
-            if rnd.number >= end:
-                if segment:
-                    yield segment
-                segment, end = [], self._segment(pass_number, rnd.number).stop
-            segment.append(rnd)
-        if segment:
-            yield segment
-
-    def shares(self, pass_number: int, segment: Sequence[Round]) -> list[Sequence[Round]]:
-        """What each replica does of a segment; nothing where its rounds are not for replicas."""
-        exchanged = self.exchange_rounds(pass_number, segment[0].number)
-        return divided(segment, self.replicas) if exchanged and len(segment) > 1 else []
-
-    def exchange_rounds(self, pass_number: int, number: int) -> range:
-        """The rounds of the exchange that a round belongs to; none if it belongs to none, or is not of the pass."""
-        if self.replicas == 1 or number >= self.n_rounds:
-            return range(number, number)
-        before = self._begin.updates_before(pass_number, self.n_rounds)
-        settings = self.undivided_rounds, self.replicas, self.replica_updates
-        return exchange_rounds(number, before, self.n_rounds, *settings)
-
-    def exchange_at(self, pass_number: int, number: int) -> tuple[int, int]:
-        """How many rounds the exchange of a round has, and how many replicas share them; 0 without replicas: a single
-        round, left at the end of a pass, needs none."""
-        n_rounds = len(self.exchange_rounds(pass_number, number))
-        return (n_rounds, min(n_rounds, self.replicas)) if n_rounds > 1 else (0, 0)
-
-    def groups(self, pass_number: int, segment: Sequence[Round]) -> Groups:
-        """Which updates of a segment its rounds miss; none where they are for replicas."""
-        first, n_rounds = segment[0].number, len(segment)
-        if self.exchange_rounds(pass_number, first) or not self._delayed(pass_number, first)[1]:
-            return one_by_one(n_rounds)
-        done = self._begin.updates_before(pass_number, self.n_rounds) + first
-        return groups_of(n_rounds, done, self.delay)
+    def exchanges(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Exchange]:
+        """The same rounds, in exchanges."""
+        for (_, copies), grouped in groupby(
+            self.rounds(pass_number, start, done), lambda rnd: self._exchange(pass_number, rnd.number)
+        ):
+            rounds = list(grouped)
+            copies = copies and len(rounds) > 1
+            yield Exchange(rounds, divided(rounds, self.replicas if copies else len(rounds)), copies)
 
     def may_cut(self, pass_number: int, number: int) -> bool:
-        """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
+        """Whether an exchange starts with this round, or a pass ends before it: the number may be `n_rounds`."""
         inside = 0 < number < self.n_rounds
-        return not inside or self._segment(pass_number, number).start == number
+        return not inside or self._exchange(pass_number, number)[0].start == number
 
-    def _segment(self, pass_number: int, number: int) -> range:
-        """The rounds of the segment that a round belongs to."""
-        if exchanged := self.exchange_rounds(pass_number, number):
-            return exchanged
-        segment, _ = self._delayed(pass_number, number)
-        if self.replicas == 1:
-            return segment
-        first = self.undivided_rounds - self._begin.updates_before(pass_number, self.n_rounds)
-        return range(segment.start, min(segment.stop, first))
-
-    def _delayed(self, pass_number: int, number: int) -> tuple[range, bool]:
-        """The rounds of a segment without replicas, and whether they miss updates."""
+    def _exchange(self, pass_number: int, number: int) -> tuple[range, bool]:
         before = self._begin.updates_before(pass_number, self.n_rounds)
-        return segment_of(number, before, self.n_rounds, self.delay)
+        return exchange_of(number, before, self.n_rounds, self._sizes)
 
     def cut_minibatches(self) -> list[list[int]]:
         """Documents in each slice of the minibatches in which a part ends, which cuts them unless they are whole."""

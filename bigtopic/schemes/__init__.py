@@ -14,7 +14,7 @@ from typing import Any
 from bigtopic import discovery
 from bigtopic.types import Scheme
 
-__all__ = ["companion_names", "load", "meanings", "names", "options", "settings"]
+__all__ = ["companion_names", "is_linear", "load", "meanings", "names", "options", "settings"]
 
 _ENTRY = re.compile(r"^(\w+) : (.*(?:\n +.*)*)", re.MULTILINE)  # of one setting, in a docstring
 
@@ -39,6 +39,12 @@ def load(name: str) -> type:
 def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:
     """The companion arrays that a scheme requests, with their names among the params."""
     return {name: f"{array}.{name}" for name in getattr(scheme, "companions", ())}
+
+
+def is_linear(scheme: Any) -> bool:
+    """Whether changes that a scheme, or its class, makes to the same params may be added; in earlier versions
+    `adds_up`."""
+    return bool(getattr(scheme, "is_linear", getattr(scheme, "adds_up", False)))
 
 
 def settings(scheme: Scheme) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Add:
 
     dtype: ClassVar[str] = "float64"
     takes_changes: ClassVar[bool] = True
-    adds_up: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     forgets_start: bool = field(default=False, repr=False)
 

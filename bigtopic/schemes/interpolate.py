@@ -40,7 +40,7 @@ class Interpolate(PlainStep):
         When a parameter is outside its range.
     """
 
-    adds_up: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     scale: str = "documents"
     end: float = 0.0

@@ -35,7 +35,7 @@ class InterpolateNormalised(LearningRate):
         When a parameter is outside its range.
     """
 
-    adds_up: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     learning_decay: float | None = 0.9
     learning_offset: float = 1.0

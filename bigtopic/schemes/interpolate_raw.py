@@ -38,7 +38,7 @@ class InterpolateRaw(PlainStep):
     learning_offset: float = 1.0
     dtype: ClassVar[str] = "float64"
     averages_documents: ClassVar[bool] = True
-    adds_up: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:
         """A minibatch without documents changes nothing."""

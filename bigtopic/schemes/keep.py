@@ -14,7 +14,7 @@ __all__ = ["SCHEME", "Keep"]
 class Keep:
     """Nothing moves."""
 
-    adds_up: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs nothing."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -11,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.side_by_side import Part, in_parts
+from bigtopic.side_by_side import in_parts
 from bigtopic.state import _kernels
 
-__all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions", "n_parts"]
+__all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions"]
 
 AT_ONCE = 16  # additions of a call: the loop is compiled for tuples of this length
 MOST_PARTS = 8  # more cost more than they gain: each looks through all ids
@@ -30,59 +29,27 @@ class Addition(NamedTuple):
 
 
 class Additions:
-    """Additions in the order in which a row gets them, so that its bits do not depend on who does them, or when.
+    """Additions in the order in which a row gets them, so that its bits do not depend on who does them."""
 
-    Parameters
-    ----------
-    n_threads : that may share them
-    """
-
-    def __init__(self, n_threads: int = 1) -> None:
-        self._n_threads = n_threads
-        self._open: list[Addition] = []
-        self._sealed: deque[Callable[[], list[Addition]]] = deque()
-        self._parts: list[Part] = []  # at work, or left by a failure
+    def __init__(self) -> None:
+        self._additions: list[Addition] = []
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
-        self._open.append(Addition(raw, ids, values, factor))
+        self._additions.append(Addition(raw, ids, values, factor))
 
-    def seal(self) -> Sequence[Addition]:
-        """What is put off from now on is not for the same call of `do_sealed` as what was before, which is returned."""
-        sealed, self._open = self._open, []
-        self._sealed.append(lambda: sealed)
-        return sealed
-
-    def append_sealed(self, batch: Callable[[], list[Addition]]) -> None:
-        """Put off additions that are sealed together, and asked for when they are done."""
-        self._sealed.append(batch)
-
-    def forget_sealed(self) -> None:
-        """The first additions that were sealed together have been done by the caller."""
-        self._sealed.popleft()
-
-    def do_sealed(self) -> None:
-        """Do the first additions that were sealed together, in parts that have rows of their own, where there are as
-        many additions. After Ctrl-C, another call does what is left of the parts."""
-        in_parts(self._parts)  # by themselves: they may divide the rows differently
-        left = self._sealed[0]()
-        if left:
-            calls = [call for same in _alike(left) for call in _calls(same)]
-            n = n_parts(self._n_threads, min(len(left), MOST_PARTS))
-            places = np.empty((n, _kernels.PLACES), np.int64)
-            self._parts = [partial(_do, deque(calls), part, n, places[part]) for part in range(n)]
-        self._sealed.popleft()
-        in_parts(self._parts)
-        self._parts = []
-
-    def do(self) -> None:
-        """Do all that is left."""
-        self.seal()
-        while self._sealed:
-            self.do_sealed()
+    def do(self, n_threads: int) -> None:
+        """Do all that was put off, in parts that have rows of their own."""
+        additions, self._additions = self._additions, []
+        if not additions:
+            return
+        calls = [call for same in _alike(additions) for call in _calls(same)]
+        n = _n_parts(n_threads, min(len(additions), MOST_PARTS))
+        places = np.empty((n, _kernels.PLACES), np.int64)
+        in_parts([partial(_do, calls, part, n, places[part]) for part in range(n)])
 
 
-def n_parts(n_threads: int, most: int = MOST_PARTS) -> int:
+def _n_parts(n_threads: int, most: int = MOST_PARTS) -> int:
     """How many parts some threads divide additions into: a power of two, two for each thread, since some come late, but
     at most `most`."""
     return 1 << (min(most, 2 * n_threads).bit_length() - 1) if n_threads > 1 else 1
@@ -114,7 +81,6 @@ def _calls(additions: Sequence[Addition]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _do(calls: deque[tuple[Any, ...]], part: int, n_parts: int, places: np.ndarray) -> None:
-    while calls:  # a call that has begun is done: Ctrl-C comes when it returns
-        raw, ids, values, factors = calls.popleft()
+def _do(calls: Sequence[tuple[Any, ...]], part: int, n_parts: int, places: np.ndarray) -> None:
+    for raw, ids, values, factors in calls:
         _kernels.scatter_some(raw, ids, values, factors, part, n_parts, places)

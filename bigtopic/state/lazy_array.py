@@ -9,7 +9,6 @@ the prior is constant (Hoffman et al. 2010, eq. 3 with lambda = eta + statistics
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -64,9 +63,9 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, while other threads read them; rows can then neither be read nor
-        scaled. None where `add` adds at once
-    keeps_scale : whether a scale that is too small is not folded
+    put_off : takes what `add` would add to rows, which can then neither be read nor scaled. None where `add` adds at
+        once
+    keeps_scale : whether a scale is not folded; one that becomes too small is refused
     """
 
     raw: np.ndarray
@@ -211,10 +210,6 @@ class LazyArray:
         row_decay: np.ndarray | None = None,
     ) -> None:
         """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
-        plain = row_weight is None and row_decay is None and _are_usual(weight, decay)
-        if self.put_off is not None and plain and self._is_usual(stats):
-            self._put_off(self.put_off, stats, float(weight), float(decay))
-            return
         values, weight, decay, row_weight, row_decay = checked(
             self, stats, weight, decay, row_weight, row_decay
         )
@@ -224,9 +219,7 @@ class LazyArray:
         if self.put_off is not None:
             if row_weight is not None or row_decay is not None:
                 self._refuse_if_put_off()
-            with np.errstate(over="ignore"):  # as in `_put_off`
-                factor = self._factor(weight)
-            self.put_off.append(self.raw, ids, values, factor)
+            self.put_off.append(self.raw, ids, values, self._factor(weight))
             self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
             return
         if row_decay is not None:
@@ -243,25 +236,6 @@ class LazyArray:
                 _kernels.column_sums(sums, added)
         added = added if known is None else known
         self.sums = self.sums + (added if self._counts else weight * added)
-
-    def _is_usual(self, stats: Any) -> bool:
-        """Whether these are statistics that a kernel returned for some of the rows."""
-        return (
-            type(stats) is AxisStats
-            and stats.sums is not None
-            and stats.ids is not None
-            and stats.values.shape == (len(stats.ids), self.raw.shape[1])
-        )
-
-    def _put_off(self, additions: Additions, stats: AxisStats, weight: float, decay: float) -> None:
-        """What `add` does with statistics of a kernel and plain numbers, without any checks, nor arrays of the numbers:
-        in Python's time, a step would be most of an update."""
-        assert stats.ids is not None and stats.sums is not None
-        self.sums = decay * self.sums + weight * stats.sums
-        self.scale = decay * self.scale
-        with np.errstate(over="ignore"):  # a scale that is too small is refused when the batch is closed
-            factor = (weight / self.scale).astype(self.raw.dtype)
-        additions.append(self.raw, stats.ids, stats.values, factor)
 
     def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Add weighted statistics to rows; returns sums of sixteen rows that were added, of floats before weights."""
@@ -291,8 +265,13 @@ class LazyArray:
             return
         if least <= 0.0 and (cleared := decay == 0.0).any():
             self._clear(cleared)
-        self.sums = self.sums * decay
-        self.scale = self.scale_after(decay)
+        scale = self.scale_after(decay)
+        if self.keeps_scale and scale.min() < SMALLEST_SCALE:
+            raise ModelError(
+                "it declares `is_linear`, but decays more than `info.largest_step` allows; keep to it, or remove the "
+                "declaration"
+            )
+        self.sums, self.scale = self.sums * decay, scale
         if not self.keeps_scale:
             self.fold_if_small()
 
@@ -309,12 +288,6 @@ class LazyArray:
         scale[decay == 0.0] = 1.0
         return scale
 
-    def still(self) -> LazyArray:
-        """The array as it is now, with the same rows: an update that puts off what it adds to rows does not move it."""
-        still = copy(self)  # `replace` takes longer than a step
-        still.put_off, still.keeps_scale = None, False
-        return still
-
     def fold_if_small(self) -> None:
         """Fold the scale before it is too small."""
         if self.scale.min() < SMALLEST_SCALE:
@@ -330,10 +303,10 @@ class LazyArray:
         self.scale = np.ones(self.n_columns)
 
     def _refuse_if_put_off(self) -> None:
-        """Refuse to read or to scale rows where additions are put off: other threads read the rows at the same time."""
+        """Refuse to read or to scale rows to which additions are put off."""
         if self.put_off is not None:
             raise ModelError(
-                "it declares `adds_up`, but does more than `add` with a weight and a decay for all rows alike; remove "
+                "it declares `is_linear`, but does more than `add` with a weight and a decay for all rows alike; remove "
                 "the declaration"
             )
 
@@ -361,11 +334,6 @@ class LazyArray:
     def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
         """The ids, or all of them for None."""
         return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
-
-
-def _are_usual(weight: Any, decay: Any) -> bool:
-    """Whether these are numbers that most schemes give."""
-    return type(weight) is type(decay) is float and 0.0 < decay <= 1.0 and abs(weight) < USUAL_WEIGHT
 
 
 def _column_sums(values: np.ndarray) -> np.ndarray:

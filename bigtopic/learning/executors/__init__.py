@@ -1,7 +1,7 @@
 """Where rounds run: executors, and what they share.
 
-A file that defines `EXECUTOR`, an `executors.protocol.ExecutorSpec`, is an executor of the file's name. To add an
-executor, add a file. For what an executor must guarantee, see `executors.protocol.Executor`.
+A file that defines `EXECUTOR`, an `executors.base.ExecutorSpec`, is an executor of the file's name. To add an
+executor, add a file. For what an executor must guarantee, see `executors.base.Executor`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bigtopic import discovery
 
 if TYPE_CHECKING:
-    from bigtopic.learning.executors.protocol import ExecutorSpec
+    from bigtopic.learning.executors.base import ExecutorSpec
 
 __all__ = ["load", "names"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from bigtopic.errors import argument, warn
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.run import Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.exchanges import rounds_before
@@ -79,7 +79,7 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
     n, what, busy = len(client.nthreads()), "workers", 1
     if shares_files(client, sharing.places()):
         n_slices = -(-run.plan.batch_size // run.plan.slice_size)
-        n, what, busy = cluster.threads_of(client), "threads", max(n_slices, 1 + run.plan.delay)
+        n, what, busy = cluster.threads_of(client), "threads", max(n_slices, run.plan.concurrent)
     seconds = round_seconds(run)
     if n > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
         why = (
@@ -100,7 +100,6 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
 def _or_replicas(run: Run, n: int) -> str:
     """Further advice: replicas, where the run can have them."""
     settings = run.settings
-    adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
-    if run.plan.n_rounds == 1 or settings.prior_schemes or not adds_up:
+    if run.plan.n_rounds == 1 or settings.prior_schemes or not settings.is_linear:
         return ""
     return f", or {argument('replicas', n)} if the corpus has hundreds of minibatches for each"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.run import Run
 from bigtopic.learning.work import Work
 from bigtopic.state.contract.kernel_results import check_cost
 

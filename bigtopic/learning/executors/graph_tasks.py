@@ -1,4 +1,4 @@
-"""The tasks of a round on a cluster: nodes of the merge tree, and the worker that each is for.
+"""Graphs of tasks on a cluster: nodes of the merge tree, their sums, and the worker that each is for.
 
 Consecutive tasks are for the same worker, which therefore adds most of their sums itself: of W workers, where W is a
 power of two, W - 1 hand over one sum each. A worker is a preference: Dask gives the task to another one that is idle.
@@ -6,28 +6,32 @@ power of two, W - 1 hand over one sum each. A worker is a preference: Dask gives
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, count, groupby, pairwise
 from typing import Any, Generic, TypeVar
 
-from bigtopic.learning.estep import Arrays, estep_task
-from bigtopic.learning.executors.documents import params_are_still
-from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.reduce import cut
-from bigtopic.learning.remembering import Remembering, remembering
-from bigtopic.learning.work import Iteration
+from bigtopic.learning import sharing
+from bigtopic.learning.documents import Documents
+from bigtopic.learning.reduce import Tree, cut
+from bigtopic.learning.remembering import InMemory, Remembering, remembering
+from bigtopic.learning.run import Run
+from bigtopic.learning.tasks import Place, SliceTask, Task, plus
+from bigtopic.parallel.keys import task_key
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SliceRef
+from bigtopic.state.documents.state_files import State
 from bigtopic.types import Stats
 
-__all__ = ["Opaque", "merged", "n_tasks", "node_stats", "node_stats_alone", "node_tasks", "placed"]
+__all__ = ["Node", "Opaque", "n_nodes", "nodes", "placed", "remembering_graph", "sum_graph"]
 
 Content = TypeVar("Content")
+Node = tuple[Task, ...]
 
 TASKS_PER_THREAD = 4  # so that threads of unequal speed end together
 LEAST_TASKS = 32  # for workers that join during a round
-TASK_SECONDS = 0.05  # of work for each task beyond one for each thread: a task costs milliseconds
+TASK_SECONDS = 0.05  # of work for each node beyond one for each thread: one costs milliseconds
 
 
 class Opaque(Generic[Content]):
@@ -38,27 +42,33 @@ class Opaque(Generic[Content]):
         self.content = content
 
 
-def n_tasks(n_threads: int, round_seconds: float) -> int:
-    """Tasks that a round should have, at least, for so many threads of a cluster; it takes one core `round_seconds`."""
+def n_nodes(n_threads: int, round_seconds: float) -> int:
+    """Nodes that a round should have, at least, for so many threads of a cluster; it takes one core `round_seconds`."""
     wanted = max(LEAST_TASKS, TASKS_PER_THREAD * n_threads)
     return max(1, n_threads, min(wanted, int(round_seconds / TASK_SECONDS)))
 
 
-def node_tasks(slices: Sequence[SliceRef], n_nodes: int) -> list[tuple[SliceRef, ...]]:
-    """The tasks of a round, in order: at least `n_nodes` of them, or one for each slice if there are fewer slices."""
-    bounds = accumulate(cut(len(slices), n_nodes), initial=0)
-    return [_read_alone(slices[first:last]) for first, last in pairwise(bounds)]
+def nodes(tasks: Sequence[Task], n_nodes: int) -> list[Node]:
+    """The tasks in order, at least `n_nodes` nodes of them, or one for each task if there are fewer tasks."""
+    bounds = accumulate(cut(len(tasks), n_nodes), initial=0)
+    return [_read_alone(tasks[first:last]) for first, last in pairwise(bounds)]
 
 
-def _read_alone(slices: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
-    """The same slices, whose read blocks hold no documents of other tasks."""
+def _read_alone(tasks: Sequence[Task]) -> Node:
+    """The same tasks, whose read blocks hold no documents of other nodes."""
+    if not all(isinstance(task, SliceTask) for task in tasks):
+        return tuple(tasks)
+    refs = _alone([task.refs[0] for task in tasks])
+    return tuple(replace(task, ref=ref) for task, ref in zip(tasks, refs, strict=True))
+
+
+def _alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
     alone: list[SliceRef] = []
-    for _, together in groupby(slices, lambda ref: ref.read_block):
+    for _, together in groupby(refs, lambda ref: ref.read_block):
         own = list(together)
         start, stop = own[0].start, own[-1].stop
         for ref in own:
-            rest = _read_alone(ref.rest)
-            alone.append(replace(ref, read_block_start=start, read_block_stop=stop, rest=rest))
+            alone.append(replace(ref, read_block_start=start, read_block_stop=stop, rest=_alone(ref.rest)))
     return tuple(alone)
 
 
@@ -68,26 +78,131 @@ def placed(n_tasks: int, n_threads: Mapping[str, int]) -> list[str]:
     return [threads[task * len(threads) // n_tasks] for task in range(n_tasks)]
 
 
-def node_stats_alone(
-    run: Run, refs: Sequence[SliceRef], arrays: Arrays, iteration: Iteration
-) -> Stats | None:
-    """The statistics of the slices of a task; state of documents is read, and written, by the task itself."""
-    remembered = remembering(run.work)
-    try:
-        return node_stats(run, refs, arrays, iteration, remembered)
-    finally:
-        remembered.close()
+def sum_graph(
+    run: Any,
+    nodes: Sequence[Node],
+    shared: Any,
+    name: str,
+    workers: Sequence[str] | None = None,
+    mark: str = "",
+) -> Any:
+    """The graph of a sum: tasks, and their sums along the merge tree.
+
+    Parameters
+    ----------
+    run : a `Run`, or a future of one
+    nodes : the tasks, see `nodes`
+    shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
+    name : for keys, which begin with "bt-estep" and "bt-add"; unique among the graphs of all clients at a time
+    workers : address of the worker that should do each node; None for any
+    mark : name of a figure that counts the results of its tasks, see `sending`; none where no other graph has the same
+        keys
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Stats` or `Changes`.
+    """
+    from dask import delayed
+
+    compute = delayed(_node, pure=False)
+    sums = [
+        compute(run, Opaque(node), shared, mark, dask_key_name=task_key("bt-estep", name, i))
+        for i, node in _at(workers, nodes)
+    ]
+    return _added(run, sums, nodes, name)
 
 
-def node_stats(
-    run: Run, refs: Sequence[SliceRef], arrays: Arrays, iteration: Iteration, remembered: Remembering
-) -> Stats | None:
-    """As `node_stats_alone`, with the state in `remembered`. With a delay, kernels read copies of the rows, although
-    the params do not move here: on threads they must, and reading in place may give other bits."""
-    read, in_place = BlockReader(run.parts, ahead=0).block, params_are_still(run.plan)
-    return estep_task(refs, read, arrays, run.work, iteration, remembered, in_place=in_place)
+def remembering_graph(
+    run: Any,
+    nodes: Sequence[Node],
+    shared: Any,
+    before: Sequence[Any] | None,
+    name: str,
+    workers: Sequence[str] | None = None,
+) -> tuple[Any, list[Any]]:
+    """Like `sum_graph`, for a kernel that remembers documents from one inner iteration to the next.
+
+    Parameters
+    ----------
+    before : for each node the state that the last inner iteration left, or a future of it; None in the first one
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Stats`.
+    list of dask.delayed.Delayed
+        For each node the state left by this inner iteration.
+    """
+    from dask import delayed
+
+    compute, pick = delayed(_remembering_node, pure=False), delayed(_pick, pure=False)
+    both = [
+        compute(run, Opaque(node), shared, before and before[i], dask_key_name=task_key("bt-both", name, i))
+        for i, node in _at(workers, nodes)
+    ]
+    sums, states = (
+        [pick(one, which, dask_key_name=task_key(prefix, name, i)) for i, one in enumerate(both)]
+        for which, prefix in enumerate(("bt-estep", "bt-state"))
+    )
+    return _added(run, sums, nodes, name), states
 
 
-def merged(run: Run, plus: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """The sum of what two tasks return, as a task. Of the run, it needs only that a copy is here, see `Run`."""
+def _at(workers: Sequence[str] | None, nodes: Sequence[Node]) -> Iterator[tuple[int, Node]]:
+    """The nodes and their numbers; what is made while one is yielded is for its worker."""
+    import dask
+
+    for i, node in enumerate(nodes):
+        with dask.annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():
+            yield i, node
+
+
+def _added(run: Any, sums: Sequence[Any], nodes: Sequence[Node], name: str) -> Any:
+    from dask import delayed
+
+    merge, numbers = delayed(_merged, pure=False), count()
+    tree = Tree(
+        sum(map(len, nodes)),
+        lambda a, b: merge(run, a, b, dask_key_name=task_key("bt-add", name, next(numbers))),
+    )
+    for one, node in zip(sums, nodes, strict=True):
+        tree.push(one, len(node))
+    return tree.result()
+
+
+def _merged(run: Run, a: Any, b: Any) -> Any:
+    """The sum of what two nodes compute, as a task. Of the run, it needs only that a copy is here, see `Run`."""
     return plus(a, b)
+
+
+def _node(run: Run, node: Opaque[Node], shared: Any, mark: str = "") -> Any:
+    with closing(remembering(run.work)) as remembered:
+        found = _sum(run, node.content, shared, remembered)
+    if isinstance(found, Stats) and mark:
+        return replace(found, info={**found.info, mark: 1.0})
+    return found
+
+
+def _remembering_node(
+    run: Run, node: Opaque[Node], shared: Any, before: dict[SliceRef, State] | None
+) -> tuple[Stats, dict[SliceRef, State]]:
+    remembered = InMemory(before)
+    return _sum(run, node.content, shared, remembered), remembered.state
+
+
+def _sum(run: Run, node: Node, shared: Any, remembered: Remembering) -> Any:
+    """The sum of the tasks of a node, whose state is written."""
+    arrays: Any = sharing.load_arrays(shared)
+    place = Place(run, Documents(run, BlockReader(run.parts, ahead=0), keeps=False), remembered)
+    tree = Tree(len(node), plus)
+    for task, following in pairwise([*node, None]):
+        assert task is not None
+        if following is not None:
+            following.prefetch(place)
+        tree.push(task.compute(place, arrays))
+    remembered.flush()
+    return tree.result()
+
+
+def _pick(both: tuple[Any, Any], which: int) -> Any:
+    return both[which]

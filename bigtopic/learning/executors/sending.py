@@ -13,15 +13,14 @@ while may read the order to delete the earlier data after it has stored the late
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from bigtopic.errors import ClusterError
 from bigtopic.learning import sharing
-from bigtopic.learning.all_reduce.copies import Behind
+from bigtopic.learning.executors.base import AbleWorkers
 from bigtopic.learning.executors.graph_tasks import placed
-from bigtopic.learning.executors.protocol import AbleWorkers, Run
+from bigtopic.learning.run import Run
 from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
@@ -39,7 +38,7 @@ class Mistaken(ClusterError):
     """A total contains the result of an earlier graph's task, which had the same key as a task of this graph."""
 
 
-REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Behind, Mistaken)
+REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Mistaken)
 
 
 class Sender:
@@ -139,13 +138,6 @@ class Sender:
             if self._client is not None:
                 check_workers(self._client)
             return cluster.repeated(partial(self._attempt, work), REPEATED)
-
-    def tried(self, work: Callable[[], Result]) -> Result | None:
-        """The same of one attempt; None where it must be repeated."""
-        with cluster.failures_told(self._client), suppress(*REPEATED):
-            check_workers(self._client)
-            return self._attempt(work)
-        return None
 
     def _attempt(self, work: Callable[[], Result]) -> Result:
         try:

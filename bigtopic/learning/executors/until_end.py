@@ -9,9 +9,9 @@ noticed before the params count anything.
 
 from __future__ import annotations
 
-from bigtopic.learning.executors.documents import keeps_prepared
-from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.documents import keeps_prepared
 from bigtopic.learning.remembering import Kept, Nothing, seen, with_unseen
+from bigtopic.learning.run import Run
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles

@@ -4,22 +4,24 @@ where they share the driver's files, and returns the params. A round trip to a c
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bigtopic.learning import sharing
-from bigtopic.learning.executors.protocol import (
+from bigtopic.learning.executors.base import (
     AbleWorkers,
+    Arrays,
     Executor,
     ExecutorSpec,
     MemoryOfRun,
-    Run,
     Updates,
+    before_failure,
 )
-from bigtopic.learning.executors.segments import before_failure
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import uninterrupted
+from bigtopic.learning.tasks import Task
 from bigtopic.parallel import cluster, results
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -44,11 +46,16 @@ class WholeExecutor(Executor):
     """
 
     def __init__(self, run: Run, client: Any, sender: Sender | None = None) -> None:
+        super().__init__(run)
         self._n_rounds = run.plan.n_rounds
         self._one_pass = run.work.kernel.state == "run"
         self._client = client
         self._sender = sender or Sender(run, client, [PREFIX])
         self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
+
+    def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
+        """Not used: whole rounds are done elsewhere."""
+        raise NotImplementedError
 
     def advance(
         self,

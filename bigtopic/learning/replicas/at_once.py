@@ -12,7 +12,6 @@ from bigtopic.kernels.support.pointer import address
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning.estep import Prepared, with_params
 from bigtopic.learning.loops import FLOAT, works_on
-from bigtopic.learning.putting_off import LARGEST_SUM
 from bigtopic.learning.replicas import _kernels, columns
 from bigtopic.learning.rounds import Settings, factors_of, knows_factors
 from bigtopic.learning.work import Work
@@ -22,6 +21,7 @@ from bigtopic.state.lazy_array import SMALLEST_SCALE, USUAL_WEIGHT, LazyArray
 
 __all__ = ["UpdatesAtOnce", "are_possible"]
 
+LARGEST_SUM = 1e37  # of usual statistics: finite in float32
 AT_ONCE = 8  # updates in a call, before whose end Ctrl-C is not noticed
 
 Arrays = Mapping[str, LazyArray]

@@ -1,17 +1,15 @@
-"""What replicas change, and its sum."""
+"""Parameter deltas of replicas, and their sum."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from sys import getsizeof
 
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.learning.all_reduce.rows import joined_rows
 from bigtopic.learning.reduce import add_axis
 from bigtopic.learning.replicas import _kernels
 from bigtopic.models.base import DOC_TOPIC_PRIOR
@@ -30,12 +28,12 @@ ROUNDING = 1e-6  # by which the shares that replicas forget may add up to more t
 
 @dataclass(frozen=True)
 class Changes:
-    """What some replicas change: all of it, or a part with some of the rows.
+    """Changes of some replicas.
 
     arrays : {name: the sum of their a_r}
-    sums : {name: column sums of the a_r over all rows, also in a part, float64 (n_columns,)}
+    sums : {name: column sums of the a_r, float64 (n_columns,)}
     lost : {name: the sum of their 1 - d_r, float64 (n_columns,)}
-    reports : of their rounds, in order; of the parts of a sum, each has some of them, or none
+    reports : of their rounds, in order
     """
 
     arrays: Mapping[str, AxisStats]
@@ -57,14 +55,12 @@ def joined(a: Changes, b: Changes) -> Changes:
     )
 
 
-def add_changes(params: Params, parts: Iterable[Changes], averaged: Collection[str] = ()) -> None:
+def add_changes(params: Params, changes: Changes, averaged: Collection[str] = ()) -> None:
     """Add what all replicas changed to the params that they began with.
 
     Parameters
     ----------
-    parts : with different rows, in any order, which may lack padding. A row is added by itself, and sums are those of
-        all rows, so the bits are the same however rows are divided
-    averaged : arrays whose running means count this as one update; they need all rows at a time
+    averaged : arrays whose running means count this as one update
 
     Raises
     ------
@@ -72,19 +68,15 @@ def add_changes(params: Params, parts: Iterable[Changes], averaged: Collection[s
         When the replicas together forget more than there is; nothing has moved then. Or when sums are not finite, or
         below 0; then the params have moved.
     """
-    parts = iter([joined_rows(list(parts))] if averaged else parts)
-    first = next(parts)
-    decays = {name: _decay(name, lost) for name, lost in first.lost.items()}
+    decays = {name: _decay(name, lost) for name, lost in changes.lost.items()}
     means = {name: RunningMean.of(params.arrays, name) for name in averaged}
     with ExitStack() as stack:
         for name, mean in means.items():
-            stack.enter_context(mean.following(first.arrays[name].ids, decays[name]))
+            stack.enter_context(mean.following(changes.arrays[name].ids, decays[name]))
         for name, decay in decays.items():
             params[name].decay(decay)
-            params[name].sums = params[name].sums + first.sums[name]
-        for part in chain([first], parts):
-            for name, rows in part.arrays.items():
-                _add_rows(params[name], rows)
+            params[name].sums = params[name].sums + changes.sums[name]
+            _add_rows(params[name], changes.arrays[name])
     check_moved({name: params[name] for name in decays}, params.arrays.get(DOC_TOPIC_PRIOR))
     for mean in means.values():
         mean.count()
@@ -97,8 +89,6 @@ def _decay(name: str, lost: np.ndarray) -> np.ndarray:
 
 
 def _add_rows(array: LazyArray, rows: AxisStats) -> None:
-    if len(rows.values) == 0:  # of an array without ids, only one part has any
-        return
     ids, values = frozen(array.rows_of(rows.ids), np.int32), frozen(rows.values, array.dtype)
     factor = (1.0 / array.scale).astype(array.dtype)
 

@@ -9,25 +9,23 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.learning.estep import evaluate, look_up
-from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.estep import Prepared, evaluate, look_up, prepare
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.replicas import _kernels
 from bigtopic.learning.replicas.at_once import UpdatesAtOnce, are_possible
 from bigtopic.learning.replicas.changes import Changes
-from bigtopic.learning.replicas.documents import ShareDocuments
 from bigtopic.learning.rounds import moved_arrays, round_stats, step
-from bigtopic.learning.work import Iteration
+from bigtopic.learning.run import Run
+from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
-from bigtopic.state.contract.scheme_steps import decays_too_much
-from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
 from bigtopic.types import AxisStats, Block, Stats
 
-__all__ = ["Share", "changes_of", "share_changes", "share_documents"]
+__all__ = ["Share", "share_changes"]
 
 Start = Mapping[str, LazyArray]
 Arrays = Mapping[str, LazyArray | Overlay]
@@ -62,18 +60,7 @@ def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
     read : gives the documents of a slice
     arrays : those that all replicas begin with; they stay as they are
     """
-    return changes_of(run, share, share_documents(run, share, read), arrays)
-
-
-def share_documents(run: Run, share: Share, read: Read) -> ShareDocuments:
-    """The documents of a share, of which none is prepared yet."""
-    return ShareDocuments([ref for rnd in share.rounds for ref in rnd.slices], read, run.work)
-
-
-def changes_of(run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> Changes:
-    """The same as `share_changes`, of documents some of which may be prepared."""
-    documents.prepare_all(arrays)
-    replica = _Replica(run, share, documents, arrays)
+    replica = _Replica(run, share, read, arrays)
     try:
         return replica.changes()
     finally:
@@ -83,10 +70,11 @@ def changes_of(run: Run, share: Share, documents: ShareDocuments, arrays: Start)
 class _Replica:
     """The rows of the params that a share needs, as arrays of their own, and its documents with ids of these rows."""
 
-    def __init__(self, run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> None:
+    def __init__(self, run: Run, share: Share, read: Read, arrays: Start) -> None:
         self._share, self._start = share, arrays
         self._missed = share.missed(run.settings.n_steps)
-        self._ids, self._documents = documents.ids, documents.prepared
+        refs = [ref for rnd in share.rounds for ref in rnd.slices]
+        self._ids, self._documents = _prepared(refs, read, arrays, run.work)
         self._params = Params({name: _copied(array, self._rows(array)) for name, array in arrays.items()})
         sizes = {array.axis: array.n_rows for array in arrays.values()}
         self._work = replace(run.work, hyper=run.work.hyper._replace(axis_sizes=sizes))
@@ -121,11 +109,7 @@ class _Replica:
 
     def _update(self, rnd: Round, cursor: Cursor) -> RoundReport:
         stats = round_stats(self._params, rnd, cursor, self._settings, self._map_reduce)
-        report = step(self._params, cursor, stats, self._settings, missed=self._missed)
-        for name, array in self._params.arrays.items():
-            if array.scale.min() < SMALLEST_SCALE:  # folded, it would no longer say what is forgotten
-                raise decays_too_much(name)
-        return report
+        return step(self._params, cursor, stats, self._settings, missed=self._missed)
 
     def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         tree = Tree(len(rnd.slices))
@@ -152,6 +136,27 @@ class _Replica:
     def _rows(self, array: LazyArray) -> np.ndarray:
         """The rows of an array of the start that the share needs."""
         return array.rows_of(self._ids.get(array.axis))
+
+
+def _prepared(
+    refs: Sequence[SliceRef], read: Read, arrays: Start, work: Work
+) -> tuple[dict[str, np.ndarray], dict[SliceRef, Prepared]]:
+    """The rows of each axis that some slices need, in increasing order, and their documents with positions among these.
+    """
+    documents = {ref: prepare(read(ref), arrays, work) for ref in refs}
+    ids, positions = dict[str, np.ndarray](), dict[str, np.ndarray]()
+    for axis, n_rows in {array.axis: array.n_rows for array in arrays.values()}.items():
+        found = [own for one in documents.values() if (own := one.axes.get(axis)) is not None]
+        if found:
+            places = positions[axis] = np.zeros(n_rows, np.int32)
+            for own in found:
+                places[own] = 1
+            ids[axis] = np.flatnonzero(places).astype(np.int32)
+            places[ids[axis]] = np.arange(len(ids[axis]))
+    for ref, one in documents.items():
+        axes = {axis: places[own] for axis, places in positions.items() if (own := one.axes[axis]) is not None}
+        documents[ref] = replace(one, axes=axes)
+    return ids, documents
 
 
 def _copied(array: LazyArray, ids: np.ndarray) -> LazyArray:

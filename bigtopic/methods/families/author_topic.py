@@ -97,7 +97,6 @@ METHODS = (
         _ONLINE,
         AUTHOR_TOPIC_ONLINE,
         batch_size=500,
-        delay=1,
         least_rounds=20,
         max_iter=20,
         enough_rounds=400,

@@ -42,7 +42,6 @@ METHODS = (
         "cvb0",
         {TOPIC_WORDS: Interpolate(learning_decay=0.7, learning_offset=1.0, scale="tokens")},
         batch_size=500,
-        delay=31,
         least_rounds=20,
         max_iter=5,
         enough_rounds=300,

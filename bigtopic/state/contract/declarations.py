@@ -52,7 +52,6 @@ _WHOLE = {
     "batch_size": 1,
     "least_rounds": 1,
     "slice_size": 1,
-    "delay": 0,
     "inner": 1,
     "max_iter": 1,
     "enough_rounds": 1,

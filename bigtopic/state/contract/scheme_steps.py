@@ -185,9 +185,9 @@ def checked_prior(prior: Any, n_rows: int, n_components: int) -> np.ndarray:
 
 
 def decays_too_much(name: str) -> ModelError:
-    """The error of a scheme whose updates cannot be put off, nor added across replicas."""
+    """The error of a scheme whose changes cannot be added across replicas."""
     return ModelError(
-        f"the scheme of array {name!r} declares `adds_up`, but decays more than `info.largest_step` allows"
+        f"the scheme of array {name!r} declares `is_linear`, but decays more than `info.largest_step` allows"
     )
 
 

@@ -81,11 +81,10 @@ _PLAN = record(
         "entries_per_doc": number(),
         "batch_size": optional(whole(1)),
         "slice_size": optional(whole(1)),
-        "delay": whole(),
         "shuffled": flag,
         "seed": whole(most=1 << 64),
     },
-    {"replicas": whole(1), "replica_updates": whole(1), "undivided_rounds": whole()},
+    {"delay": whole(), "replicas": whole(1), "replica_updates": whole(1), "undivided_rounds": whole()},
 )
 _RULES = record(
     {

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bigtopic.learning.estep import Arrays, Gathered, Prepared, look_up, prepare
-from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.run import Run
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan, SliceRef
+from bigtopic.types import Block
 
-__all__ = ["CACHE_BYTES", "ENTRY_BYTES", "Documents", "keeps_all", "keeps_prepared", "params_are_still"]
+__all__ = ["CACHE_BYTES", "ENTRY_BYTES", "Documents", "keeps_all", "keeps_prepared"]
 
 CACHE_BYTES = 64 << 20  # a corpus of at most so many bytes is decoded once for all passes
 ENTRY_BYTES = 8  # a word id and a count
@@ -24,15 +25,15 @@ class Documents:
 
     Parameters
     ----------
-    run : see `protocol.Run`
+    run : whose documents they are
     reader : of its documents
+    keeps : whether documents are used again in other passes
     """
 
-    def __init__(self, run: Run, reader: BlockReader) -> None:
+    def __init__(self, run: Run, reader: BlockReader, keeps: bool = True) -> None:
         self._work = run.work
         self._reader = reader
-        self._keeps = keeps_prepared(run)
-        self._still = params_are_still(run.plan)
+        self._keeps = keeps and keeps_prepared(run)
         self._kept: dict[SliceRef, Prepared] = {}
 
     def prefetch(self, ref: SliceRef) -> None:
@@ -43,7 +44,14 @@ class Documents:
 
     def gather(self, ref: SliceRef, arrays: Arrays) -> Gathered:
         """What a kernel needs of a slice, see `estep.gather`."""
-        return look_up(self._prepared(ref, arrays), arrays, self._work, in_place=self._still)
+        return look_up(self._prepared(ref, arrays), arrays, self._work)
+
+    def read(self, ref: SliceRef) -> Block:
+        """The documents of a slice as they are stored."""
+        return self._reader.block(ref)
+
+    def close(self) -> None:
+        self._reader.close()
 
     def _prepared(self, ref: SliceRef, arrays: Arrays) -> Prepared:
         if (found := self._kept.get(ref)) is not None:
@@ -63,11 +71,6 @@ def _copied(documents: Prepared) -> Prepared:
     return replace(documents, docs=docs)
 
 
-def params_are_still(plan: Plan) -> bool:
-    """Whether no update moves the params while kernels are at work."""
-    return plan.delay == 0
-
-
 def keeps_all(plan: Plan) -> bool:
     """Whether all read blocks stay in memory from pass to pass, because the corpus is small."""
     return plan.n_docs * plan.entries_per_doc * ENTRY_BYTES <= CACHE_BYTES
@@ -75,7 +78,7 @@ def keeps_all(plan: Plan) -> bool:
 
 def keeps_prepared(run: Run) -> bool:
     """Whether prepared slices stay in memory from pass to pass, because the corpus is small and each pass has the same
-    slices. Those of passes with delayed updates, or of replicas, differ."""
+    slices. Those of replicas differ."""
     plan, n_steps = run.plan, run.settings.n_steps
     several = n_steps is None or n_steps > plan.n_rounds
-    return several and keeps_all(plan) and plan.delay == 0 and plan.replicas == 1
+    return several and keeps_all(plan) and plan.replicas == 1

@@ -1,1 +1,0 @@
-"""Which job a thread does next, and which threads to wake."""

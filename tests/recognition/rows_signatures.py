@@ -1,5 +1,6 @@
 """Files that are text for want of another format: read by the format's own reader, refused, or really text."""
 
+import json
 import pickle
 import tarfile
 import zipfile
@@ -65,6 +66,7 @@ MAIL = (
 )
 RECORDS = "TY  - JOUR\nAU  - Ann\nTI  - Cats\nAB  - About cats\nER  - \n"
 REVIEWS = "1::10::5::978300760\n1::20::3::978302109\n2::30::3::978301968\n"
+VECTORS = "".join(f"{word}{' 0.25 -1.5 3e-05'.replace('3e', '3.1e') * 4}\n" for word in ("cat", "dog", "sea"))
 PAIR = {"cat": 2, "dog": 1}
 
 CASES = [
@@ -97,6 +99,24 @@ CASES = [
          ["1@b.c", "2@b.c"], {"from": ["Ann <a@b.c>", "d@b.c"], "date": ["2001-05-14T23:39:00", ""]}),
     read("a mailbox with Windows line ends", "a.mbox", MAIL.replace("\n", "\r\n"),
          2, None, ["1@b.c", "2@b.c"]),
+    read("MALLET's lines with spaces, by name", "a.mallet", "d1 en cat cat\nd2 en the dog\n",
+         2, {**PAIR, "the": 1}, ["d1", "d2"], {"label": ["en", "en"]}),
+    refused("Vowpal Wabbit with counts without words", "1 |a :1 :2\n0 |a cat:2 :2\n", "line 1"),
+    # --- what other programs write beside documents
+    refused("word vectors", VECTORS, "word vectors", "learned from"),
+    refused("word vectors with their number", f"3 12\n{VECTORS}", "word vectors"),
+    read("texts with many numbers", "a.txt", "paid 1.5 2.5 and 3.5\nat 1.0 or 2.0 times\n", 2, None),
+    refused("a dictionary of gensim", "0\tcat\t3\n1\tdog\t2\n2\tsea\t2\n", "a dictionary of gensim", "sort -n"),
+    refused("the same with its number of documents", "9\n0\tcat\t3\n1\tdog\t2\n2\tsea\t2\n", "gensim"),
+    refused("a vocabulary in JSON", json.dumps({f"word{i}": i for i in range(20)}), "a vocabulary", "vocabulary=",
+            file="vocab.json"),
+    read("a document of counts in JSON", "a.jsonl", '{"cat": 1, "dog": 2}\n', 1, {"cat": 1, "dog": 2}),
+    refused("labels and texts", "ham\tsee you\nspam\twin a car\n" * 4, "a label and a text", "name it .tsv"),
+    read("labels and texts, named", "a.tsv", "ham\tsee you\nspam\twin a car\n" * 4, 8, None, None,
+         {"0": ["ham", "spam"] * 4}),
+    read("lines of which some have a tab", "a.txt", "ham\tsee you\nspam and eggs\n" * 4, 8, None),
+    refused("XML of a namespace without a prologue", '<settings xmlns="http://a.b/c"\n  x="y">\n<id>a</id></settings>',
+            "markup"),
     # --- never
     refused("a pickle", pickle.dumps(["cat"]), "a pickle", "JSON Lines"),
     refused("a pickle of protocol 0", pickle.dumps(["cat"], 0), "a pickle"),

@@ -378,6 +378,21 @@ CASES = [
         csv("id,text\n" + "".join(f"d{i},{'cat ' * 40_000}\n" for i in range(3))),
         Read(3, {"cat": 120_000}, ids=["d0", "d1", "d2"]),
     ),
+    Case(
+        "a column of single words beside dates",
+        csv("date,event\n2001-01-01,fbe7a1\n2001-01-02,077f99\n2001-01-03,07443a\n"),
+        Refused("text_column"),
+    ),
+    Case(
+        "a column of single words alone",
+        csv("text\nfbe7a1\n077f99\nf7443a\n"),
+        Read(3, {"fbe7a1": 1, "077f99": 1, "f7443a": 1}),
+    ),
+    Case(
+        "a column of texts without blanks",
+        csv("date,event\n2001-01-01,東京\n2001-01-02,京都\n"),
+        Read(2, {"東京": 1, "京都": 1}),
+    ),
     Case("a line of 200,000 digits", csv("7" * 200_000), Refused("only numbers")),
     Case("a text of the same", Files({"a.txt": "7" * 200_000}), Read(1, {"7" * 200_000: 1})),
     Case(

@@ -84,7 +84,8 @@ def _element(name: bytes) -> Callable[[bytes], object]:
 # What says of itself that it is markup; a fragment, or a corpus with tags of its own, is text unless named otherwise.
 _TAG = re.compile(rb"<(?:!--|[a-z][\w:.-]*(?:\s[^<>]*)?>)", re.IGNORECASE)
 _MARKUP = re.compile(
-    rb"(?:<!--.*?-->\s*)*+<(?:(\?xml|!doctype)|(html|head|body|title|meta))\b", re.IGNORECASE | re.DOTALL
+    rb"(?:<!--.*?-->\s*)*+<(?:(\?xml|!doctype|[a-z][\w:.-]*\s[^<>]*?\bxmlns(?=[:=]))|(html|head|body|title|meta))\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE)
 _STRIP = "its tags would become words: extract the text first"
@@ -124,6 +125,39 @@ def _double_colons(begin: bytes) -> bool:
         return False
     lines = _lines(begin)
     return len(lines) > 2 and {line.count(b"::") for line in lines} in ({n} for n in range(2, 20))
+
+
+_VECTOR = re.compile(rb"\S+(?:[ \t]+-?\d+\.\d+(?:e-?\d+)?){10,}\s*", re.IGNORECASE)
+_SIZES = re.compile(rb"\d+ \d+\s*")  # of words and of columns, in the first line
+
+
+def _are_vectors(begin: bytes) -> bool:
+    """Lines of a word and as many numbers, ten or more."""
+    lines = _lines(begin, 20)
+    if lines and _SIZES.fullmatch(lines[0]):
+        lines = lines[1:]
+    alike = len({len(line.split()) for line in lines}) == 1
+    return len(lines) > 1 and alike and all(map(_VECTOR.fullmatch, lines))
+
+
+def _is_dictionary(begin: bytes) -> bool:
+    """Lines of a number, a word and how many documents have it, each number and word once."""
+    lines = [line.rstrip(b"\r").split(b"\t") for line in _lines(begin)]
+    if lines and len(lines[0]) == 1 and lines[0][0].isdigit():
+        lines = lines[1:]
+    if len(lines) < 3 or any(len(line) != 3 or not (line[0] + line[2]).isdigit() for line in lines):
+        return False
+    numbers, words = ({line[i] for line in lines} for i in (0, 1))
+    return len(numbers) == len(words) == len(lines) and not all(word.isdigit() for word in words)
+
+
+def _are_labelled(begin: bytes) -> bool:
+    """Lines of a label that others share, a tab, and a text."""
+    lines = [line.split(b"\t") for line in _lines(begin)]
+    if len(lines) < 5 or any(len(line) != 2 or b" " in line[0] or not line[0] for line in lines):
+        return False
+    spaced = sum(b" " in text.strip() for _, text in lines)
+    return 4 * len({label for label, _ in lines}) <= len(lines) and 2 * spaced > len(lines)
 
 
 _LATEX = re.compile(rb"(?:\s*%[^\n]*\n)*\s*\\document(?:class|style)\b")
@@ -243,6 +277,11 @@ SIGNATURES: Sequence[Signature] = (
           r"sed -E 's/^(__label__\S+\s+)+//' FILE > texts.txt"),
     _text(_counts_its_lines, "a text with the number of its documents in its first line, as for GibbsLDA++",
           "remove that line", "tail -n +2 FILE > texts.txt"),
+    _text(_are_vectors, "a file of word vectors", "ingest the texts that they were learned from"),
+    _text(_is_dictionary, "a dictionary of gensim", "give it beside the counts, as the vocabulary",
+          "sort -n FILE | awk -F'\\t' 'NF > 1 {print $2}' > words.txt"),
+    _text(_are_labelled, "a table of a label and a text in each line", "its labels would become words: name it .tsv",
+          "mv FILE texts.tsv"),
     _text(_double_colons, "a table with cells between '::'", "put tabs between them",
           r"sed 's/::/\t/g' FILE > table.tsv"),
 )

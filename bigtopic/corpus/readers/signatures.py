@@ -260,8 +260,9 @@ SIGNATURES: Sequence[Signature] = (
     _text(rb"(?:%[^\n]*\n\s*)*@\w+\s*[{(]\s*[^\s,=]+\s*,\s*\n?\s*\w+\s*=\s*[\"{\w]",
           "a file of references (BibTeX)", _RECORDS, _JSON.format("bibtex")),
     _text(rb"FN [^\n]*\nVR 1\.\d\s*\n|PT [A-Z]\r?\nA[UF] ", "an export of Web of Science",
-          "export it as a tab-delimited file, name that .tsv, and set text_column='AB'"),
-    _text(rb"PT\tA[UC]\t[^\n]*\tTI\t", "a table of Web of Science", "name it .tsv, and set text_column='AB'"),
+          f"export it as a tab-delimited file, name that .tsv, and give {argument('text_column', 'AB')}"),
+    _text(rb"PT\tA[UC]\t[^\n]*\tTI\t", "a table of Web of Science",
+          f"name it .tsv, and give {argument('text_column', 'AB')}"),
     _text(rb"PMID- *\d+\s*\n[A-Z]{2,4} *- ", "a file of references (MEDLINE)", _EXPORT),
     _text(rb"%0 \w[^\n]*\n(?:%[A-Z0-9@!] [^\n]*\n){2}", "a file of references (EndNote)", _EXPORT),
     # Speech.

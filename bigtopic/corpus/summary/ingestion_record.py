@@ -76,7 +76,6 @@ class Ingestion:
             "without words": self.empty_documents,
             "left out as too short": self.short_documents,
             "left out, as the corpus has their ids": self.skipped,
-            "of the corpus replaced": self.replaced,
         }
         pieces = [
             self._figures(),
@@ -91,7 +90,10 @@ class Ingestion:
         if not self.documents_before:
             return f"{documents}, {counted(self.words, 'word')}, {tokens}"
         words = f"{counted(self.words, 'word')}, {self.new_words:,} of them new"
-        return f"{documents} added to {self.documents_before:,}, {tokens}; {words}"
+        if not self.replaced:
+            return f"{documents} added to {self.documents_before:,}, {tokens}; {words}"
+        now = self.documents_before + self.documents - self.replaced
+        return f"{documents} stored, {self.replaced:,} in place of others: {now:,} now, {tokens}; {words}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

@@ -50,7 +50,7 @@ class MboxStream:
     whole: bool
 
     def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, next_message, whole=self.whole):
+        for chunk in pieces(self.file, next_message, n_shorter=8, whole=self.whole):
             yield replace(chunk, n_docs=len(_BETWEEN.findall(chunk.data)) + 1) if self.whole else chunk
 
 

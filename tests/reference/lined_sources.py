@@ -177,14 +177,12 @@ def _without_ids(n_docs: int) -> dict[str, Any]:
 
 
 def _triples(path: Path, n_docs: int, head: str) -> dict[str, Any]:
-    rows = [
-        (i, word, n)
-        for i, (_, words) in enumerate(documents(n_docs), 1)
-        for word, n in sorted(Counter(words.tolist()).items())
-    ]
+    n_entries = sum(len({*words.tolist()}) for _, words in documents(n_docs))
     with path.open("w") as file:
-        file.write(head.format(n_docs, N_WORDS, len(rows)))
-        file.writelines(f"{document} {word + 1} {n}\n" for document, word, n in rows)
+        file.write(head.format(n_docs, N_WORDS, n_entries))
+        for i, (_, words) in enumerate(documents(n_docs), 1):
+            pairs = sorted(Counter(words.tolist()).items())
+            file.writelines(f"{i} {word + 1} {n}\n" for word, n in pairs)
     return {**beside(n_docs), "vocabulary": [f"word{i}" for i in range(N_WORDS)]}
 
 

@@ -20,7 +20,7 @@ from reference.lined_sources import WRITERS
 pytestmark = pytest.mark.slow
 
 SIZE = 40_000_000  # bytes
-# Chunks of a sixteenth of their size, and parts of a thirty-second, so that a file of 20 MB has as many in memory as any.
+# Small chunks and parts, so that a file of 20 MB has as many in memory as any.
 INGEST = """
 import json, pickle, re, sys
 from unittest.mock import patch

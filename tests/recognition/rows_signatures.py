@@ -63,6 +63,10 @@ MAIL = (
     "From d@b.c Tue May 15 23:39:00 2001\nMessage-ID: <2@b.c>\nFrom: d@b.c\nSubject: dog\n"
     "Content-Type: text/html; charset=latin-1\n\n<p>runs<style>p {}</style></p>\n"
 )
+MAIL_PAIR = "".join(
+    f"From {who} Mon May 14 23:39:00 2001\nMessage-ID: <{i}@b.c>\nFrom: {who}\n\n{text}\n\n"
+    for i, who, text in [(1, "a@b.c", "cat cat"), (2, "d@b.c", "dog")]
+)
 RECORDS = "TY  - JOUR\nAU  - Ann\nTI  - Cats\nAB  - About cats\nER  - \n"
 REVIEWS = "1::10::5::978300760\n1::20::3::978302109\n2::30::3::978301968\n"
 PAIR = {"cat": 2, "dog": 1}
@@ -97,6 +101,21 @@ CASES = [
          ["1@b.c", "2@b.c"], {"from": ["Ann <a@b.c>", "d@b.c"], "date": ["2001-05-14T23:39:00", ""]}),
     read("a mailbox with Windows line ends", "a.mbox", MAIL.replace("\n", "\r\n"),
          2, None, ["1@b.c", "2@b.c"]),
+    read("a mailbox whose senders are the authors", "a.mbox", MAIL,
+         2, None, ["1@b.c", "2@b.c"], {"date": ["2001-05-14T23:39:00", ""]}, [["Ann <a@b.c>"], ["d@b.c"]],
+         author_column="from"),
+    read("a mailbox, one column kept", "a.mbox", MAIL,
+         2, None, ["1@b.c", "2@b.c"], {"from": ["Ann <a@b.c>", "d@b.c"]}, columns=["from"]),
+    read("a mailbox with ids beside it", "a.mbox", MAIL, 2, None, ["x", "y"], ids=["x", "y"]),
+    read("a mailbox with senders among the text", "a.mbox", MAIL_PAIR,
+         2, {"a": 1, "b.c": 2, "d": 1, "cat": 2, "dog": 1}, ["1@b.c", "2@b.c"], {"date": ["", ""]},
+         text_column=["text", "from"], token_pattern=r"[\w.]+"),
+    read("a mailbox in parts", "a.mbox", MAIL_PAIR, 3, {"cat": 2, "dog": 1}, ["1@b.c#1", "1@b.c#2", "2@b.c#1"],
+         {"from": ["a@b.c", "a@b.c", "d@b.c"], "date": ["", "", ""], "parent": ["1@b.c", "1@b.c", "2@b.c"]},
+         split_documents=1),
+    read("a mailbox, named", "a.txt", MAIL_PAIR, 2, {"cat": 2, "dog": 1}, format="mbox"),
+    refused("a mailbox and a field that messages lack", MAIL, "no field named 'body'", "id, text, from, date",
+            file="a.mbox", text_column="body"),
     # --- never
     refused("a pickle", pickle.dumps(["cat"]), "a pickle", "JSON Lines"),
     refused("a pickle of protocol 0", pickle.dumps(["cat"], 0), "a pickle"),

@@ -91,6 +91,9 @@ CASES = [
          2, {"cat": 1, "dog": 2}, None, {"label": [1.0, 0.0]}),
     read("Vowpal Wabbit with signed labels", "a.txt", "+1 | cat dog\n-1 | dog\n",
          2, {"cat": 1, "dog": 2}, None, {"label": [1.0, -1.0]}),
+    # In the square of the digits, this would take minutes
+    read("a line of digits", "a.txt", "7" * 100_000 + "x cat\n", 1, None),
+    read("a line with a count of many digits", "a.txt", "cat:" + "7" * 100_000 + "x cat\n", 1, None),
     Case("a folder of word counts (JSTOR)",
          Files({"1-ngram1.txt": "cat\t2\ndog\t1\nthe\t1\n", "2-ngram1.txt": "dog\t3\nthe\t1\nsea\t1\n"}),
          Read(2, {"cat": 2, "dog": 4, "the": 2, "sea": 1}, ids=["1-ngram1", "2-ngram1"], columns={})),

@@ -18,7 +18,7 @@ from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _SAMPLED = re.compile(
     rf"(?![ \t]*\|.*\|\s*$)\s*(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+)?(?:'?[^\s|]+)?\|.*".encode()
 )

@@ -78,6 +78,7 @@ def warm(base: Path) -> Bases:
 
     with suppress(ImportError):  # those that are asked what they read
         import gensim.corpora.ucicorpus  # noqa: F401
+        import openpyxl  # noqa: F401
         import sklearn.datasets  # noqa: F401
     blosc.set_nthreads(1)
     pyarrow.set_cpu_count(1)

@@ -64,6 +64,10 @@ MAIL = (
     "From d@b.c Tue May 15 23:39:00 2001\nMessage-ID: <2@b.c>\nFrom: d@b.c\nSubject: dog\n"
     "Content-Type: text/html; charset=latin-1\n\n<p>runs<style>p {}</style></p>\n"
 )
+MAIL_PAIR = "".join(
+    f"From {who} Mon May 14 23:39:00 2001\nMessage-ID: <{i}@b.c>\nFrom: {who}\n\n{text}\n\n"
+    for i, who, text in [(1, "a@b.c", "cat cat"), (2, "d@b.c", "dog")]
+)
 RECORDS = "TY  - JOUR\nAU  - Ann\nTI  - Cats\nAB  - About cats\nER  - \n"
 REVIEWS = "1::10::5::978300760\n1::20::3::978302109\n2::30::3::978301968\n"
 VECTORS = "".join(f"{word}{' 0.25 -1.5 3e-05'.replace('3e', '3.1e') * 4}\n" for word in ("cat", "dog", "sea"))
@@ -89,6 +93,9 @@ CASES = [
          2, {"cat": 1, "dog": 2}, None, {"label": [1.0, 0.0]}),
     read("Vowpal Wabbit with signed labels", "a.txt", "+1 | cat dog\n-1 | dog\n",
          2, {"cat": 1, "dog": 2}, None, {"label": [1.0, -1.0]}),
+    # In the square of the digits, this would take minutes
+    read("a line of digits", "a.txt", "7" * 100_000 + "x cat\n", 1, None),
+    read("a line with a count of many digits", "a.txt", "cat:" + "7" * 100_000 + "x cat\n", 1, None),
     Case("a folder of word counts (JSTOR)",
          Files({"1-ngram1.txt": "cat\t2\ndog\t1\nthe\t1\n", "2-ngram1.txt": "dog\t3\nthe\t1\nsea\t1\n"}),
          Read(2, {"cat": 2, "dog": 4, "the": 2, "sea": 1}, ids=["1-ngram1", "2-ngram1"], columns={})),
@@ -117,6 +124,21 @@ CASES = [
     read("lines of which some have a tab", "a.txt", "ham\tsee you\nspam and eggs\n" * 4, 8, None),
     refused("XML of a namespace without a prologue", '<settings xmlns="http://a.b/c"\n  x="y">\n<id>a</id></settings>',
             "markup"),
+    read("a mailbox whose senders are the authors", "a.mbox", MAIL,
+         2, None, ["1@b.c", "2@b.c"], {"date": ["2001-05-14T23:39:00", ""]}, [["Ann <a@b.c>"], ["d@b.c"]],
+         author_column="from"),
+    read("a mailbox, one column kept", "a.mbox", MAIL,
+         2, None, ["1@b.c", "2@b.c"], {"from": ["Ann <a@b.c>", "d@b.c"]}, columns=["from"]),
+    read("a mailbox with ids beside it", "a.mbox", MAIL, 2, None, ["x", "y"], ids=["x", "y"]),
+    read("a mailbox with senders among the text", "a.mbox", MAIL_PAIR,
+         2, {"a": 1, "b.c": 2, "d": 1, "cat": 2, "dog": 1}, ["1@b.c", "2@b.c"], {"date": ["", ""]},
+         text_column=["text", "from"], token_pattern=r"[\w.]+"),
+    read("a mailbox in parts", "a.mbox", MAIL_PAIR, 3, {"cat": 2, "dog": 1}, ["1@b.c#1", "1@b.c#2", "2@b.c#1"],
+         {"from": ["a@b.c", "a@b.c", "d@b.c"], "date": ["", "", ""], "parent": ["1@b.c", "1@b.c", "2@b.c"]},
+         split_documents=1),
+    read("a mailbox, named", "a.txt", MAIL_PAIR, 2, {"cat": 2, "dog": 1}, format="mbox"),
+    refused("a mailbox and a field that messages lack", MAIL, "no field named 'body'", "id, text, from, date",
+            file="a.mbox", text_column="body"),
     # --- never
     refused("a pickle", pickle.dumps(["cat"]), "a pickle", "JSON Lines"),
     refused("a pickle of protocol 0", pickle.dumps(["cat"], 0), "a pickle"),

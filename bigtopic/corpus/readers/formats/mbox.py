@@ -23,7 +23,7 @@ from bigtopic.corpus.readers.support.record_files import RecordReader
 
 __all__ = ["match", "open_reader"]
 
-_ENVELOPE = rb"From \S[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n"
+_ENVELOPE = rb"From \S(?>[^\n]*?\d\d:\d\d)(?>[^\n]*?\d{4})[^\n]*\n"  # atomic: linear in the line
 _BEGIN = re.compile(_ENVELOPE + rb"(?:>From [^\n]*\n)?[!-9;-~]+:[ \t\r\n]")
 _BETWEEN = re.compile(rb"\n\r?\n(?=" + _ENVELOPE + rb"[!-9;-~]+:[ \t\r\n])")
 

@@ -132,6 +132,7 @@ def test_changes_between_models(model, phi):
     )
     fewer = bt.evaluate.topics_of(changed[:2, ::-1], vocabulary=words[::-1])
     found = columns_of(model.topic_changes(fewer))
+    assert sorted(found["other_label"], key=str) == ["", "", *[None] * (len(found["other"]) - 2)]
     assert sum(np.isnan(value) if value == value else True for value in map(float, found["other"])) == 2
     with pytest.raises(VocabularyMismatch):
         model.topic_changes(bt.evaluate.topics_of(changed, vocabulary=[f"x{i}" for i in range(80)]))

@@ -111,8 +111,13 @@ def _check(documents: str, theta: str, as_json: bool, overwrite: bool) -> None:
     """Refuse options and paths that do not go together."""
     if theta == STANDARD and (as_json or overwrite):
         raise click.UsageError("--json and --overwrite have no effect if THETA is -: leave them out")
-    if theta != STANDARD and realpath(documents) == realpath(theta):
+    if theta != STANDARD and _resolved(documents) == _resolved(theta):
         raise click.UsageError(f"{theta} is both DOCUMENTS and THETA: give THETA another path")
+
+
+def _resolved(place: str) -> str:
+    """A path without links and dots; in a URL these are characters like others."""
+    return place.rstrip("/") if "://" in place else realpath(place)
 
 
 @contextmanager

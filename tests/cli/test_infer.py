@@ -1,8 +1,10 @@
 """`bigtopic infer`: raw text and counted sources meet the words, and the tokeniser, of the model."""
 
+import click
 import numpy as np
 import pytest
 
+from bigtopic.cli.infer import _check
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -90,6 +92,13 @@ def test_infer_cannot_split_text_by_a_function_that_is_not_stored(tmp_path):
     (tmp_path / "new.txt").write_text("a-b\n")
     shown = run("infer", tmp_path / "m.zarr", tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output
     assert "split" in shown and "ingest the documents in Python" in shown
+
+
+def test_dots_in_a_url_are_not_those_of_a_path():
+    _check("s3://bucket/x/../day.csv", "s3://bucket/day.csv", False, False)
+    for documents, theta in (("s3://bucket/a/", "s3://bucket/a"), ("x/../a.csv", "a.csv")):
+        with pytest.raises(click.UsageError, match="is both DOCUMENTS and THETA"):
+            _check(documents, theta, False, False)
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,14 @@ def _as_corpus(
                 )
         yield open_corpus(source)
         return
+    from bigtopic.corpus.readers import open_source
     from bigtopic.ingestion.ingest import ingest
 
     own = _text_settings(estimator._fitted().text or {}, token_filter)
     with source_file(source) as path, TemporaryDirectory(prefix="bigtopic-infer-") as folder:
+        words = estimator._pair_words  # what the ids of pairs meant when the model learned
+        if words is not None and getattr(open_source(path), "kind", None) == "pairs":
+            own["vocabulary"] = list(words)
         yield ingest(
             path,
             f"{folder}/corpus.zarr",

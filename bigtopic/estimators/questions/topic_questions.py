@@ -14,6 +14,7 @@ from bigtopic.questions import compare, merge
 from bigtopic.questions.find import topics_of_words
 from bigtopic.questions.table import frame
 from bigtopic.questions.tree import TopicTree, tree_of
+from bigtopic.questions.words import top_labels
 from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicQuestions"]
@@ -103,12 +104,12 @@ class TopicQuestions(TopicInference):
         words whose probability rose and fell most). A topic without a match, because the models have different numbers
         of topics, has None for the other, its label, the similarity, or itself
         """
-        from bigtopic.evaluation.source import labels_of, topics_of
+        from bigtopic.evaluation.source import topics_of
 
         require_positive("n_top", n_top)
         source = topics_of(other)
         found = compare.changes(self.topic_source(), source, n_top, measure)
-        names = {"topic": self.topic_labels_, "other": labels_of(source)}
+        names = {"topic": self.topic_labels_, "other": top_labels(source)}
         own, its = (
             [None if k is None else labels[k] for k in found[which]] for which, labels in names.items()
         )

@@ -148,7 +148,7 @@ CASES = [
          {"format": "files"}),
     refused("serialized Java", b"\xac\xed\x00\x05sr\x00\x0bcat", "MALLET"),
     # --- bytes
-    refused("a Word document", packed("[Content_Types].xml", "word/document.xml"), "DOCX", "pandoc -t plain a.txt -o"),
+    refused("a Word document", packed("[Content_Types].xml", "word/document.xml"), "DOCX", "pandoc -t plain "),
     refused("an EPUB book", packed("mimetype").replace(b"cat", b"application/epub+zip"), "EPUB", "pandoc"),
     refused("a ZIP archive", packed("cat.txt"), "ZIP", "unzip"),
     refused("a tar archive", packed("cat.txt", opened=tarfile.open), "tar archive", "tar -xf"),
@@ -185,7 +185,7 @@ CASES = [
     # --- other models
     refused("MALLET's state", "#doc source pos typeindex type topic\n#alpha : 0.1\n0 NA 0 0 cat 1\n", "from_mallet"),
     refused("MALLET's topic keys", "0\t0.5\tcat dog \n1\t0.5\tsea ship \n2\t0.5\tsun moon \n", "topic keys"),
-    refused("GibbsLDA++", "3\ncat dog\ndog dog sun\nsun cat\n", "GibbsLDA++", "tail -n +2 a.txt"),
+    refused("GibbsLDA++", "3\ncat dog\ndog dog sun\nsun cat\n", "GibbsLDA++", "tail -n +2 "),
     refused("fastText", "__label__a cat dog\n__label__b __label__c dog\n", "fastText", "sed"),
     refused("cells between double colons", REVIEWS, "'::'", "sed"),
     read("cells between double colons, named text", "a.dat", REVIEWS, 3, None, None, {}, format="text"),

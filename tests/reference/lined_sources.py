@@ -194,58 +194,6 @@ def matrix_market(path: Path, n_docs: int) -> dict[str, Any]:
     return _triples(path, n_docs, "%%MatrixMarket matrix coordinate integer general\n{} {} {}\n")
 
 
-def mallet(path: Path, n_docs: int) -> dict[str, Any]:
-    with path.open("w") as file:
-        file.writelines(
-            f"{fields['id']}\t{fields['year']}\t{text_of(words)}\n" for fields, words in documents(n_docs)
-        )
-    return _without_ids(n_docs)
-
-
-def vowpal_wabbit(path: Path, n_docs: int) -> dict[str, Any]:
-    with path.open("w") as file:
-        for fields, words in documents(n_docs):
-            pairs = (f"word{word}:{n}" for word, n in Counter(words.tolist()).items())
-            file.write(f"{fields['year']} '{fields['id']}|words {' '.join(pairs)}\n")
-    return _without_ids(n_docs)
-
-
-def mbox(path: Path, n_docs: int) -> dict[str, Any]:
-    with path.open("w") as file:
-        for fields, words in documents(n_docs):
-            head = f"From a@b.org Thu Jan  1 00:00:00 2015\nFrom: {fields['authors'][0]} <a@b.org>\n"
-            file.write(f"{head}Message-ID: <{fields['id']}>\nSubject: s\n\n{text_of(words)}\n\n")
-    return _without_ids(n_docs)
-
-
-def mediawiki(path: Path, n_docs: int) -> dict[str, Any]:
-    with path.open("w") as file:
-        file.write('<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">\n')
-        file.write("<siteinfo><sitename>w</sitename></siteinfo>\n")
-        for i, (fields, words) in enumerate(documents(n_docs), 1):
-            revision = (
-                f"<id>{i}</id><timestamp>{fields['date']}T00:00:00Z</timestamp><text>{text_of(words)}</text>"
-            )
-            file.write(f"<page><title>{fields['id']}</title><ns>0</ns><id>{i}</id>")
-            file.write(f"<revision>{revision}</revision></page>\n")
-        file.write("</mediawiki>\n")
-    return _without_ids(n_docs)
-
-
-def wide_text(path: Path, n_docs: int) -> dict[str, Any]:
-    """Text in UTF-16."""
-    with path.open("w", encoding="utf-16") as file:
-        file.writelines(text_of(words) + "\n" for _, words in documents(n_docs))
-    return beside(n_docs)
-
-
-def _without_ids(n_docs: int) -> dict[str, Any]:
-    """What is given beside a source that has ids of its own."""
-    given = beside(n_docs)
-    del given["ids"]
-    return given
-
-
 WRITERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "text.txt": text,
     "utf16.txt": text_utf16,
@@ -264,10 +212,5 @@ WRITERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "mediawiki.xml": mediawiki,
     "bag_of_words.txt": bag_of_words,
     "matrix_market.mtx": matrix_market,
-    "mallet.txt": mallet,
-    "vowpal_wabbit.vw": vowpal_wabbit,
-    "mails.mbox": mbox,
-    "wiki.xml": mediawiki,
-    "utf16.txt": wide_text,
 }
 """By the name of the file: writes a number of documents, and returns the further arguments of `ingest`."""

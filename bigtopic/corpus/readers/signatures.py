@@ -7,6 +7,7 @@ and logs that merely resemble a format are read. The formats that have a reader 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -59,13 +60,18 @@ def refuse_foreign(path: str, sample: bytes, *, text: bool = True, forced: bool 
 
 
 def _refusal(path: str, signature: Signature) -> InputError:
-    command = f": {signature.command}".replace("FILE", path.rsplit("/", 1)[-1]) if signature.command else ""
+    command = f": {_with_path(signature.command, path)}" if signature.command else ""
     override = (
         ""
         if signature.always
         else f" (or name its format with {argument('format', ...)} to read it as it is)"
     )
     return InputError(f"{path} is {signature.what}; {signature.remedy}{command}{override}")
+
+
+def _with_path(command: str, path: str) -> str:
+    """A command for a shell, or an expression of Python, in which FILE is in quotation marks."""
+    return command.replace("'FILE'", repr(path)).replace("FILE", shlex.quote(path))
 
 
 def _begins(pattern: bytes, flags: int = 0) -> Callable[[bytes], object]:
@@ -178,6 +184,7 @@ _CONVERT = "convert it to text"
 _UNPACK = "unpack it and give the folder"
 _TABLE = "read it and ingest the table"
 _RECORDS = "convert it to records"
+_ABSTRACT = argument("text_column", "AB")
 _EXPORT = "export it as CSV, with a column of abstracts, from the database or a reference manager"
 _SPEECH = "keep what is said"
 _ELEMENTS = "take the texts out of their elements"
@@ -260,9 +267,8 @@ SIGNATURES: Sequence[Signature] = (
     _text(rb"(?:%[^\n]*\n\s*)*@\w+\s*[{(]\s*[^\s,=]+\s*,\s*\n?\s*\w+\s*=\s*[\"{\w]",
           "a file of references (BibTeX)", _RECORDS, _JSON.format("bibtex")),
     _text(rb"FN [^\n]*\nVR 1\.\d\s*\n|PT [A-Z]\r?\nA[UF] ", "an export of Web of Science",
-          f"export it as a tab-delimited file, name that .tsv, and give {argument('text_column', 'AB')}"),
-    _text(rb"PT\tA[UC]\t[^\n]*\tTI\t", "a table of Web of Science",
-          f"name it .tsv, and give {argument('text_column', 'AB')}"),
+          f"export it as a tab-delimited file, name that .tsv, and set {_ABSTRACT}"),
+    _text(rb"PT\tA[UC]\t[^\n]*\tTI\t", "a table of Web of Science", f"name it .tsv, and set {_ABSTRACT}"),
     _text(rb"PMID- *\d+\s*\n[A-Z]{2,4} *- ", "a file of references (MEDLINE)", _EXPORT),
     _text(rb"%0 \w[^\n]*\n(?:%[A-Z0-9@!] [^\n]*\n){2}", "a file of references (EndNote)", _EXPORT),
     # Speech.

@@ -90,10 +90,10 @@ class Ingestion:
         if not self.documents_before:
             return f"{documents}, {counted(self.words, 'word')}, {tokens}"
         words = f"{counted(self.words, 'word')}, {self.new_words:,} of them new"
-        if not self.replaced:
-            return f"{documents} added to {self.documents_before:,}, {tokens}; {words}"
-        now = self.documents_before + self.documents - self.replaced
-        return f"{documents} stored, {self.replaced:,} in place of others: {now:,} now, {tokens}; {words}"
+        if self.replaced:
+            added = counted(max(self.documents - self.replaced, 0), "document")
+            return f"{added} added to {self.documents_before:,} and {self.replaced:,} replaced, {tokens}; {words}"
+        return f"{documents} added to {self.documents_before:,}, {tokens}; {words}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

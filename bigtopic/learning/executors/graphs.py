@@ -12,6 +12,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from bigtopic.errors import ON_THREADS
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import among_workers, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers
@@ -339,7 +340,7 @@ def _checked(total: Stats, mark: str, n_tasks: int) -> Stats:
     if (found := info.pop(mark, 0.0)) != n_tasks:
         raise Mistaken(
             f"Dask returned repeatedly, for {n_tasks - found:.0f} of {n_tasks} tasks, the results of an earlier round; "
-            "restart the cluster, or pass client=False to run on threads"
+            f"restart the cluster, or {ON_THREADS}"
         )
     return replace(total, info=info)
 

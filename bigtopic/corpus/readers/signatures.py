@@ -163,7 +163,17 @@ def _are_labelled(begin: bytes) -> bool:
     if len(lines) < 5 or any(len(line) != 2 or b" " in line[0] or not line[0] for line in lines):
         return False
     spaced = sum(b" " in text.strip() for _, text in lines)
-    return 4 * len({label for label, _ in lines}) <= len(lines) and 2 * spaced > len(lines)
+    return 2 * len({label for label, _ in lines}) <= len(lines) and 2 * spaced > len(lines)
+
+
+_ROW = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[ \t,;]+[+-]?\d+(?:\.\d+)?){2,}\s*")
+
+
+def _are_rows_of_numbers(begin: bytes) -> bool:
+    """Three lines or more, each of as many numbers, three or more."""
+    lines = _lines(begin)
+    alike = len({len(re.split(rb"[ \t,;]+", line.strip())) for line in lines}) == 1
+    return len(lines) > 2 and alike and all(map(_ROW.fullmatch, lines))
 
 
 _LATEX = re.compile(rb"(?:\s*%[^\n]*\n)*\s*\\document(?:class|style)\b")
@@ -253,13 +263,15 @@ SIGNATURES: Sequence[Signature] = (
     _text(_element(rb"article|pmc-articleset"), "a file of articles in XML (JATS)", _CONVERT,
           "pandoc -f jats -t plain FILE -o text.txt"),
     _text(_element(rb"REUTERS"), "a file of Reuters' SGML", _ELEMENTS, _SOUP.format("body")),
+    _text(rb"<doc id=\"[^\n>]*\burl=\"[^\n>]*\btitle=\"[^\n]*\">\n", "the output of WikiExtractor",
+          "write it as JSON Lines", "wikiextractor --json DUMP"),
     _text(_begins(rb"<DOC>\s*\n\s*<DOCNO>", re.IGNORECASE), "a file of TREC's SGML", _ELEMENTS, _SOUP.format("text")),
     _text(_element(rb"PubmedArticleSet|dblp|rss|feed|corpus|FictionBook|svg|opml"), "an XML file", _STRIP),
     Signature("an HTML page", _STRIP, _PANDOC, _is_html, binary=True),
     Signature("a file of markup (HTML, XML or SGML)", _STRIP, "", _is_markup, binary=True),
     _text(_is_latex, "a LaTeX file", "its commands would become words: convert it to text",
           "pandoc -f latex -t plain FILE -o text.txt"),
-    _text(rb"\{\s*\"(?:cells|metadata|nbformat\w*)\":[^\n]*\n(?s:.*?)\"cell_type\"", "a Jupyter notebook", _CONVERT,
+    _text(rb"\{\s*\"(?:cells|metadata|nbformat\w*)\":(?s:.*?)\"cell_type\"", "a Jupyter notebook", _CONVERT,
           "jupyter nbconvert --to markdown FILE"),
     # References.
     _text(rb"TY  - \w+\s*\n(?:[A-Z][A-Z0-9]  -[^\n]*\n\s*){2}", "a file of references (RIS)", _RECORDS,
@@ -284,6 +296,9 @@ SIGNATURES: Sequence[Signature] = (
           r"sed -E 's/^(__label__\S+\s+)+//' FILE > texts.txt"),
     _text(_counts_its_lines, "a text with the number of its documents in its first line, as for GibbsLDA++",
           "remove that line", "tail -n +2 FILE > texts.txt"),
+    _text(_are_rows_of_numbers, "a table of numbers", "if its rows are document, word and count, name it .tsv and say "
+          f"which with {argument('document_column')}, {argument('word_column')} and {argument('count_column')}; if it "
+          "has a column of counts for each word, ingest the array", "numpy.loadtxt('FILE')"),
     _text(_are_vectors, "a file of word vectors", "ingest the texts that they were learned from"),
     _text(_is_dictionary, "a dictionary of gensim", "give it beside the counts, as the vocabulary",
           "sort -n FILE | awk -F'\\t' 'NF > 1 {print $2}' > words.txt"),

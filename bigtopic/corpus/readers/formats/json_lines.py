@@ -167,10 +167,6 @@ class JsonLinesReader(DocumentReader):
     layouts: tuple[Layout | None, ...] = field(default=())
     layout: Fields = field(default_factory=Fields)
 
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
-
     def streams(self) -> list[Any]:
         whole = self.options.whole
         return [

@@ -29,10 +29,6 @@ class CellsReader(DocumentReader):
     layout: TableLayout = field(default_factory=lambda: TableLayout(()))
     untyped: bool = False
 
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
-
     def cells(self, chunk: Chunk) -> tuple[list[list[Any]], Callable[[int], str]]:
         """The columns of a chunk, in the order of the layout, and what names each row."""
         raise NotImplementedError

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,9 @@ def stdlib_mailbox(path: Path) -> list[dict[str, float]]:
     if b"\r" in data or len(begun) != len(re.findall(rb"^From ", data, re.MULTILINE)):
         raise ValueError("a line that may begin a message")
     documents = []
-    for message in mbox(path, create=False):
+    with closing(mbox(path, create=False)) as messages:
+        found = list(messages)
+    for message in found:
         if message.is_multipart() or message.get_content_type() != "text/plain" or message.defects:
             raise ValueError("more than a text")
         body = message.get_payload(decode=True).decode("utf-8")

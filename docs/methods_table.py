@@ -134,9 +134,10 @@ def of_papers() -> str:
 def of_signatures() -> str:
     """The formats that are refused, and what to do."""
     from bigtopic.corpus.readers.signatures import SIGNATURES
+    from bigtopic.errors import worded
 
     rows = [
-        (row.what, row.remedy, f"`{row.command}`" if row.command else "", "" if row.always else "yes")
+        (row.what, worded(row.remedy), f"`{row.command}`" if row.command else "", "" if row.always else "yes")
         for row in SIGNATURES
     ]
     return _grid(("a file that begins like", "what to do", "with", "`format=` reads it as it is"), rows)

@@ -45,7 +45,7 @@ duration = Duration()
 
 
 class Number(click.ParamType):
-    """A number: whole if it is written so, which tells 1 document from a share of 1.0."""
+    """A number of documents if it is whole, else a share of them: 1 is one document, 1.0 all."""
 
     name = "number"
 
@@ -54,8 +54,8 @@ class Number(click.ParamType):
             return value
         for kind in (int, float):
             with suppress(ValueError):
-                return kind(value)
-        self.fail(f"{value!r} is not a number", param, ctx)
+                return kind(str(value))  # true is no number
+        self.fail(f"{value!r} is neither a number of documents nor a share such as 0.5", param, ctx)
 
 
 number = Number()

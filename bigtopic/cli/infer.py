@@ -111,8 +111,13 @@ def _check(documents: str, theta: str, as_json: bool, overwrite: bool) -> None:
     """Refuse options and paths that do not go together."""
     if theta == STANDARD and (as_json or overwrite):
         raise click.UsageError("--json and --overwrite have no effect if THETA is -: leave them out")
-    if theta != STANDARD and realpath(documents) == realpath(theta):
+    if theta != STANDARD and _resolved(documents) == _resolved(theta):
         raise click.UsageError(f"{theta} is both DOCUMENTS and THETA: give THETA another path")
+
+
+def _resolved(place: str) -> str:
+    """A path without links and dots; in a URL these are characters like others."""
+    return place.rstrip("/") if "://" in place else realpath(place)
 
 
 @contextmanager
@@ -141,10 +146,14 @@ def _as_corpus(
                 )
         yield open_corpus(source)
         return
+    from bigtopic.corpus.readers import open_source
     from bigtopic.ingestion.ingest import ingest
 
     own = _text_settings(estimator._fitted().text or {}, token_filter)
     with source_file(source) as path, TemporaryDirectory(prefix="bigtopic-infer-") as folder:
+        words = estimator._pair_words  # what the ids of pairs meant when the model learned
+        if words is not None and getattr(open_source(path), "kind", None) == "pairs":
+            own["vocabulary"] = list(words)
         yield ingest(
             path,
             f"{folder}/corpus.zarr",

@@ -8,25 +8,9 @@ from typing import Any
 import click
 
 from bigtopic import discovery
-from bigtopic.cli._options import as_json, connected, parallel, random_state
+from bigtopic.cli._options import as_json, connected, number, parallel, random_state
 from bigtopic.cli._pipes import source_file
 from bigtopic.cli._values import FUNCTION, PATH, completed
-
-
-def _number_or_share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """'5' is a number of documents, '0.5' a share of them."""
-    if value is None:
-        return None
-    try:
-        return int(value)
-    except ValueError:
-        pass
-    try:
-        return float(value)
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is neither a number of documents nor a share such as 0.5"
-        ) from None
 
 
 def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
@@ -139,13 +123,13 @@ class _WithFormats(click.Command):
 )
 @click.option(
     "--min-df",
-    callback=_number_or_share,
+    type=number,
     help="Drop words in fewer documents than this number, or a share such as 0.001. With --append, takes new words "
     "where some were dropped before.",
 )
 @click.option(
     "--max-df",
-    callback=_number_or_share,
+    type=number,
     help="Drop words in more documents than this number, or a share such as 0.5, the default for text of 100 documents "
     "or more, which keeps what is all that a document has.",
 )

@@ -155,6 +155,8 @@ def _check_compressed(matrix: Any, name: str) -> None:
         raise InputError(
             f"{name} has {len(matrix.indices)} indices and {len(matrix.data)} values; build it again"
         )
+    if matrix.indices.dtype.kind not in "iu":
+        raise InputError(f"{name}: indices have dtype {matrix.indices.dtype}, not integers; build it again")
     check_offsets(matrix.indptr, n_major, len(matrix.indices), name)
     if matrix.format != "csr":
         check_columns(matrix.indices[: matrix.indptr[-1]], n_minor, name)

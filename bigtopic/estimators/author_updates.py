@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.estimators import starts
 from bigtopic.estimators.authors import AuthorQueries
 from bigtopic.estimators.begin import streams
@@ -102,7 +102,8 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         new = corpus.select(rows=rows[rows >= first])
         if not new.n_docs:
             raise InputError(
-                f"there are no documents from row {first} on; append them to the corpus, or give first_new="
+                f"there are no documents from row {first} on; append them to the corpus"
+                f"{either(', or give first_new=', '')}"
             )
         self._check_signed(new)
         self._check_earlier(corpus.select(rows=rows[rows < first]), first, exactly=first_new is None)
@@ -142,7 +143,8 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
             raise InputError(
                 f"the documents before row {first} are not those that the model has learned from: {there[worst]} of "
                 f"them are by {names.words[worst]!r}, and it has seen {seen[worst]}; give the corpus of fit with "
-                "documents appended, and first_new=, the source row of the first of these, if fit had a part of it"
+                "documents appended"
+                f"{either(', and first_new=, the source row of the first of these, if fit had a part of it', '')}"
             )
 
     def transform_authors(self, X: Any, *, max_iter: int = 100, tol: float = 1e-3) -> FittedArray:

@@ -144,7 +144,7 @@ def _ingest_of(path: str) -> str:
     except (BigtopicError, OSError):
         return ""
     store = f"{PurePath(path).name.partition('.')[0]}.zarr"
-    body = getattr(reader, "body_name", None)
+    body = getattr(getattr(reader, "layout", None), "body_name", None)
     column = "" if body is None else f", its documents from {body!r}"
     return f"bigtopic.ingest({path!r}, {store!r}) reads it as {reader.name}{column}: pass the corpus that it returns"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.errors import ON_THREADS, either
 from bigtopic.ingestion.sort import Order
 from bigtopic.parallel.cluster import bounded_map
 from bigtopic.parallel.shared_files import files_in_reach, in_sight_of
@@ -16,8 +17,8 @@ from bigtopic.storage.place import Place
 __all__ = ["REMEDY", "IngestSettings", "Workers"]
 
 REMEDY = (
-    "give store (and scratch) as a path or URL that every worker can write to, or pass client=False to run on "
-    "threads"
+    f"give {either('store (and scratch)', 'CORPUS')} as a path or URL that every worker can write to, "
+    f"or {ON_THREADS}"
 )
 
 

@@ -15,7 +15,7 @@ from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.counted import counted
 from bigtopic.elsewhere import of_argument
-from bigtopic.errors import SettingError, argument, warn
+from bigtopic.errors import SettingError, argument, either, warn
 
 __all__ = [
     "check_names",
@@ -106,8 +106,8 @@ def as_in_texts(settings: TextSettings) -> Any:
     if several:
         warn(
             f"{argument('stop_words')}: {several[0]!r} is several words, and a stop word is one, so "
-            f"{counted(len(several), 'such entry is', 'such entries are')} not used; list the words that go, or drop "
-            "terms of several words with corpus.filter_vocabulary(drop=[...])"
+            f"{counted(len(several), 'such entry is', 'such entries are')} not used; list the words that go"
+            f"{either(', or drop terms of several words with corpus.filter_vocabulary(drop=[...])', '')}"
         )
     return tuple(sorted({piece for word in words if word not in several for piece in pieces[word]}))
 
@@ -175,7 +175,8 @@ def _warn_of_html(sample: Documents) -> None:
 def _warn_of_script(sample: Documents) -> None:
     script = unspaced_script(text[:_BEGINNING] for text in sample.bodies[:_FIRST] if text)
     if script is not None:
+        take = either(f"pass {script.remedy}", f"ingest them from Python with {script.remedy}")
         warn(
             f"the documents are in {script.name}, which has no spaces between words, so that whole clauses become "
-            f"words; pass {script.remedy}, or put spaces between the words first"
+            f"words; {take}, or put spaces between the words first"
         )

@@ -89,7 +89,8 @@ class Dates:
 
     Parameters
     ----------
-    column, setting : names of the column, and of what asks for dates, for messages
+    column : its name, for messages
+    setting : what asks for dates, from `argument`
     date_format : as of `datetime.strptime`, or "%s" for seconds since 1970; None for what the values themselves say
     """
 
@@ -133,7 +134,7 @@ class Dates:
             raise self._refused(
                 value,
                 f"which is {found.written}, and {before!r}, which is {first.written}",
-                "say what they are with date_format",
+                f"say what they are with {argument('date_format')}",
             )
         return found
 
@@ -165,14 +166,12 @@ class Dates:
             fitting = ["%s"]
         formats = " or ".join(argument("date_format", one) for one in fitting) or argument("date_format")
         others = f", {argument('bins')} for numbers, or no {argument('freq')} for the values"
-        bins = "" if self._setting == "bins" else others
+        bins = "" if self._setting == argument("bins") else others
         remedy = f"give {formats}{bins}; {argument('where')} leaves out documents without a date"
         return self._refused(value, "which is not a date such as 2005-03-01", remedy)
 
     def _refused(self, value: Any, what: str, remedy: str) -> SettingError:
-        return SettingError(
-            f"{argument(self._setting)}: column {self._column!r} holds {value!r:.60}, {what}; {remedy}"
-        )
+        return SettingError(f"{self._setting}: column {self._column!r} holds {value!r:.60}, {what}; {remedy}")
 
 
 def _text(value: Any) -> str:

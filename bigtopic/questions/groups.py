@@ -100,7 +100,7 @@ def _by_column(
         return _of_column(theta, column, _in_bins(theta, column, bins, date_format))
     if freq is None:
         return _of_column(theta, column, lambda value: value)
-    dates = Dates(column, f"freq={freq!r}", date_format)
+    dates = Dates(column, argument("freq", freq), date_format)
     return _of_column(theta, column, lambda value: dates.period(value, freq))
 
 
@@ -160,9 +160,12 @@ def _in_bins(theta: Theta, column: str, bins: Any, date_format: Any) -> Callable
         raise SettingError(
             f"{argument('bins')}: column {column!r} does not hold numbers or dates; leave {argument('bins')} out"
         )
-    dates = Dates(column, "bins", date_format)
+    dates = Dates(column, argument("bins"), date_format)
     edges = _edges(
-        theta, bins, lambda: _instants(dates, _values(theta, column)), Dates("", "bins", date_format).edge
+        theta,
+        bins,
+        lambda: _instants(dates, _values(theta, column)),
+        Dates("", argument("bins"), date_format).edge,
     )
     if isinstance(bins, int | np.integer):  # in whole days, or seconds if they are shorter
         unit = DAY if edges[-1] - edges[0] >= bins * DAY else 1.0

@@ -306,8 +306,8 @@ class LazyArray:
         """Refuse to read or to scale rows to which additions are put off."""
         if self.put_off is not None:
             raise ModelError(
-                "it declares `is_linear`, but does more than `add` with a weight and a decay for all rows alike; remove "
-                "the declaration"
+                "it declares `is_linear`, but does more than `add` with a weight and a decay for all rows alike; "
+                "remove the declaration"
             )
 
     def blocks(self) -> Iterator[tuple[int, int]]:

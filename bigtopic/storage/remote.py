@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
-from bigtopic.errors import BigtopicError, StoreError
+from bigtopic.errors import BigtopicError, StoreError, either
 
 __all__ = ["Version", "has_buckets", "reaching", "remove_if", "replace_if", "uncached", "version_of"]
 
@@ -73,6 +73,9 @@ def reaching(url: str) -> Iterator[None]:
         raise StoreError(f"{url}: {_what(error)}", getattr(error, "errno", None), url) from error
 
 
+_OPTIONS = either("storage_options", "the environment")
+
+
 def _what(error: Exception) -> str:
     """The problem and its remedy."""
     code, name = _code(error), type(error).__name__
@@ -81,15 +84,16 @@ def _what(error: Exception) -> str:
         return f"the credentials have expired ({found}); renew them and try again"
     if "Credentials" in name or code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
         return (
-            f"the credentials are missing or wrong ({found}); give them in storage_options or the environment"
+            f"the credentials are missing or wrong ({found}); give them in "
+            f"{either('storage_options or ', '')}the environment"
         )
     if isinstance(error, PermissionError):
         return f"access was denied ({found}); the credentials need to list, read, write and delete there"
     if isinstance(error, NotImplementedError):
         return f"this kind of URL cannot be written to ({found}); give another"
     if isinstance(error, TimeoutError | ConnectionError) or "Connect" in name or "Timeout" in name:
-        return f"the server does not answer ({found}); check the address, the network and storage_options"
-    return f"the server refused ({found}); check the URL and storage_options"
+        return f"the server does not answer ({found}); check the address, the network and {_OPTIONS}"
+    return f"the server refused ({found}); check the URL and {_OPTIONS}"
 
 
 def _code(error: BaseException) -> str:

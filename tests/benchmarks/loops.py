@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+from bigtopic.learning.crew import _kernels as crew_kernels
+from bigtopic.learning.crew import columns, segment
 from numba import njit, types
 
 from bigtopic import buffers
@@ -31,8 +33,6 @@ from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.kernels.support.sums import add_up_two
 from bigtopic.learning import _kernels as learning_kernels
 from bigtopic.learning import estep, train
-from bigtopic.learning.crew import _kernels as crew_kernels
-from bigtopic.learning.crew import columns, segment
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.reduce import Tree
 from bigtopic.methods import get

@@ -21,11 +21,11 @@ from typing import Any
 
 import dask
 import numpy as np
+from bigtopic.learning.all_reduce import collectives, copies, direct
 from distributed import Worker
 from pairs import Gaps
 
 from bigtopic.learning import reduce
-from bigtopic.learning.all_reduce import collectives, copies, direct
 from bigtopic.learning.executors import graphs
 from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport

@@ -102,6 +102,7 @@ def replica_seconds(n_topics: int, n_updates: int) -> tuple[float, float]:
 def moving_seconds(n_topics: int) -> tuple[float, ...]:
     """Of a byte of changes of all words: to add, divide and join them; of the params: to copy and to move them."""
     from bigtopic.learning.all_reduce.rows import joined_rows, split_rows
+
     from bigtopic.learning.reduce import add_axis
     from bigtopic.learning.replicas.changes import Changes, add_changes
     from bigtopic.state.params import Params

@@ -1,8 +1,12 @@
 """`bigtopic infer`: raw text and counted sources meet the words, and the tokeniser, of the model."""
 
+import json
+
+import click
 import numpy as np
 import pytest
 
+from bigtopic.cli.infer import _check
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -90,6 +94,23 @@ def test_infer_cannot_split_text_by_a_function_that_is_not_stored(tmp_path):
     (tmp_path / "new.txt").write_text("a-b\n")
     shown = run("infer", tmp_path / "m.zarr", tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output
     assert "split" in shown and "ingest the documents in Python" in shown
+
+
+def test_ids_of_pairs_mean_the_words_that_the_model_learned_them_as(tmp_path):
+    bags = [[(1, 2), (3, 3)], [(2, 4), (3, 1)]]
+    fitted = LDA(2, max_iter=2, random_state=0).fit(bags * 30, vocabulary=["zebra", "cat", "dog", "ape"])
+    fitted.save(str(tmp_path / "m.zarr"))
+    (tmp_path / "bags.jsonl").write_text("".join(f"{json.dumps(bag)}\n" for bag in bags))
+    shown = run("infer", tmp_path / "m.zarr", tmp_path / "bags.jsonl", "-", "--min-probability", 0).stdout
+    table = np.loadtxt(shown.splitlines()[1:], delimiter=",")
+    assert np.allclose(table[:, 1:], fitted.transform(bags), atol=1e-5)
+
+
+def test_dots_in_a_url_are_not_those_of_a_path():
+    _check("s3://bucket/x/../day.csv", "s3://bucket/day.csv", False, False)
+    for documents, theta in (("s3://bucket/a/", "s3://bucket/a"), ("x/../a.csv", "a.csv")):
+        with pytest.raises(click.UsageError, match="is both DOCUMENTS and THETA"):
+            _check(documents, theta, False, False)
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,7 @@ def test_options_are_taken_from_a_file_and_the_command_line_goes_first(ending, c
         ("a.toml", "topcis = 3", "has no option 'topcis'; did you mean 'topics'"),
         ("a.toml", "topics = many", "a.toml is not TOML"),
         ("a.toml", "topics = 'many'", "--topics"),
+        ("a.toml", "held-out = true", "True is neither a number of documents nor a share"),
         ("a.toml", "topics = [1, 2]", "a.toml: topics holds a list; write a text, a number"),
         ("a.toml", "max-time = 07:32:00", "a.toml: max-time holds a time; write a text, a number"),
         ("a.json", "[3]", "a.json holds a list"),

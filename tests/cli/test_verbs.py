@@ -177,7 +177,7 @@ def test_training_of_dual_topics_has_their_default_numbers(corpus, tmp_path):
         (["train", "CORPUS", "m.zarr", "--method", "magic"], "magic"),
         (["train", "CORPUS", "m.zarr", "--patience", "3"], "need --held-out"),
         (["train", "CORPUS", "m.zarr", "--held-out", "1.0"], "--held-out 1.0 of 200 documents: give a share"),
-        (["train", "CORPUS", "m.zarr", "--held-out", "tenth"], "'--held-out': 'tenth' is not a number"),
+        (["train", "CORPUS", "m.zarr", "--held-out", "tenth"], "'--held-out': 'tenth' is neither a number"),
         (["evaluate", "MODEL", "CORPUS", "--ratio", "2"], "ratio"),
         (["ingest", "x", "c.zarr", "--min-df", "some"], "neither a number"),
         (["train", "x", "m.zarr", "--max-time", "10q"], "10q"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import logging
 import pickle
@@ -99,6 +100,10 @@ PYTHON_ONLY = {
 }  # `filter_vocabulary`, and a scheme whose `max_iter` is not the passes
 
 
+OF_DEVELOPERS = {"contract", "families", "kernels", "methods", "schemes"}  # declarations of methods
+IN_PYTHON_ALONE = {"y", "column", "callbacks", "ids", "only_new", "order"}  # no verb gives these
+
+
 def options_of_verbs():
     context = click.Context(main)
     verbs = [main.get_command(context, name) for name in main.list_commands(context)]
@@ -122,6 +127,50 @@ def test_no_message_names_an_option_without_its_mark():
             texts = [each for each in node.args[:1] * hasattr(errors, name) for each in unmarked_texts(each)]
             found += [f"{path}:{node.lineno}: {text}" for text in texts if unmarked.search(text)]
     assert found == []
+
+
+def arguments_of_python():
+    """What a message may ask for as "name=" in Python, which the shell spells otherwise."""
+    functions = [
+        bt.ingest,
+        bt.append,
+        bt.LDA,
+        bt.LDA.fit,
+        bt.LDA.update,
+        bt.LDA.topics_over,
+        bt.AuthorTopicModel.update,
+    ]
+    return {name for one in functions for name in inspect.signature(one).parameters} - IN_PYTHON_ALONE
+
+
+def test_no_text_of_a_message_asks_for_an_argument_of_python():
+    """Texts that reach messages by another way: constants of modules, and arguments of helpers. Calls that a text
+    quotes, such as pandas.read_sas(..., format='xport'), are left as they are."""
+    asked = re.compile(rf"(?<![\w./'`{{-])(?:{'|'.join(sorted(arguments_of_python()))})=")
+    quoted_call = re.compile(r"[\w.]+\([^()]*\)|`[^`]*`")
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.parent.name in {"cli", "foreign", *OF_DEVELOPERS} or "kernels" in path.parts:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in [*texts_of_users(tree)]:
+            found += [f"{path}:{node.lineno}: {node.value}"] * bool(
+                asked.search(quoted_call.sub("", node.value))
+            )
+    assert found == []
+
+
+def texts_of_users(node):
+    """The texts of a module without docstrings, and without what calls that word them for each face are given."""
+    for part in ast.iter_child_nodes(node):
+        called = getattr(part, "func", None)
+        if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant):
+            continue
+        if isinstance(called, ast.Name) and called.id in ("argument", "either", "setting"):
+            continue
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part
+        yield from texts_of_users(part)
 
 
 def unmarked_texts(message):

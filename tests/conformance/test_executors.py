@@ -1,4 +1,4 @@
-"""What every executor promises (`executors.protocol.Executor`), for every method of the table and every toy."""
+"""What every executor promises (`executors.base.Executor`), for every method of the table and every toy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.learning import executors
 from bigtopic.learning.executors import sending
+from bigtopic.learning.executors.base import Executor
 from bigtopic.learning.executors.graphs import GraphExecutor
-from bigtopic.learning.executors.protocol import Executor, Run
 from bigtopic.learning.new_run import make_run, with_document_state
+from bigtopic.learning.run import Run
 from bigtopic.methods import Method
-from bigtopic.plan import delays
+from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
@@ -101,10 +102,11 @@ def make(request) -> Make:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def delays_of_a_large_corpus() -> Iterator[None]:
-    """A round may miss one update in the first pass, and three in the second."""
+def exchanges_of_a_large_corpus() -> Iterator[None]:
+    """Four rounds begin from the same params."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delays, "ROUNDS", 1)
+        patch.setattr(exchanges, "ROUNDS", 1)
+        patch.setattr(exchanges, "FIRST", 4)
         yield
 
 
@@ -132,10 +134,10 @@ def documents(corpus) -> Corpus:
 
 
 def sizes(method: Method) -> tuple[int | None, int | None]:
-    """Documents of an update and of a slice: one pass of 24 slices; of 24 updates that overlap; or of four."""
+    """Documents of an update and of a slice: one pass of 24 slices; of 24 updates in exchanges; or of four."""
     if method.batch_size is None:
         return None, 5
-    return (5, None) if method.delay or method.name in REPLICATED else (35, 9)
+    return (5, None) if method.name in ("online-cvb0", "online-author-cvb0", *REPLICATED) else (35, 9)
 
 
 def begin(method: Method, documents: Corpus) -> tuple[Run, TopicModel]:
@@ -178,7 +180,7 @@ def follower(
 
 def cuts(run: Run, pass_number: int) -> set[int]:
     """Rounds of a pass before which it may be cut."""
-    return {segment[0].number for segment in run.plan.segments(pass_number)}
+    return {exchange.rounds[0].number for exchange in run.plan.exchanges(pass_number)}
 
 
 def check_all(
@@ -323,7 +325,7 @@ def breaking(run: Run, number: int) -> Run:
 
 @pytest.mark.parametrize("number", [0, 13])
 def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, documents, truth):
-    """With a delay, the last of them may be lost: its update waits for the round that fails."""
+    """Those of its exchange are lost with it."""
     run, model = begin(METHODS[kind], documents)
     number = min(number, run.plan.n_rounds - 1)
     run, here = breaking(run, number), follower(kind, run, model, truth)
@@ -331,7 +333,7 @@ def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, document
         with pytest.raises(Broken, match=f"round {number}"):
             here.advance(executor)
         executor.close()
-    assert number - run.plan.delay <= here.done <= number
+    assert number - run.plan.concurrent <= here.done <= number
     assert bits(here.params) == here.truth.bits[here.done]
 
 

@@ -74,7 +74,7 @@ def test_a_compressed_file_cut_short(name, keep, tmp_path):
     elif ".jsonl" in name:
         text = "".join(json.dumps({"text": line}) + "\n" for line in lines)
     else:
-        text = "\n".join(lines)
+        text = "\n".join(f"line {line}" for line in lines)
     if name.endswith(".zst"):
         compressed = pytest.importorskip("zstandard").compress(text.encode())
     else:

@@ -87,7 +87,9 @@ def test_documents_of_many_chunks_keep_what_they_carry(name, tmp_path, monkeypat
     corpus = bt.ingest(path, tmp_path / "corpus.zarr", **given, client=False, n_threads=1, progress=False)
     expected = beside(N_DOCS)
     assert corpus.document_ids().tolist() == expected["ids"]
-    assert {name: corpus.read_column(name).tolist() for name in expected["columns"]} == expected["columns"]
+    columns = {name: corpus.read_column(name).tolist() for name in expected["columns"]}
+    columns["date"] = [date[:10] for date in columns["date"]]  # messages have a time of day
+    assert columns == expected["columns"]
     assert sorted(corpus.authors) == sorted(NAMES)
     assert [sorted(document.authors) for document in corpus[-50:]] == [
         sorted({*names}) for names in expected["authors"][-50:]

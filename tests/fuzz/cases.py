@@ -81,7 +81,7 @@ def _file_case(name: str, bases: Bases, folder: Path, rng: Random) -> tuple[str,
     entry, plain = seed.entry, files.get(seed.entry)
     if (
         plain is not None
-        and not seed.format.startswith(("anndata", "saved", "parquet", "tenx"))
+        and not seed.format.startswith(("anndata", "saved", "parquet", "tenx", "xlsx"))
         and rng.random() < 0.2
     ):
         entry, files, intact, what = _packed(entry, files, rng)

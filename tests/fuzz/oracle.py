@@ -178,9 +178,11 @@ def check_corpus(corpus: Any) -> list[Document]:
     _expect(len(ids) == corpus.n_docs and all(isinstance(i, str) for i in ids), "ids")
     for values in corpus.read_columns().values():
         _expect(len(values) == corpus.n_docs, "columns")
-    names = [str(i) for i in range(corpus.n_words)] if words is None else words
     return [
-        {names[w]: float(n) for w, n in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)}
+        {
+            str(w) if words is None else words[w]: float(n)
+            for w, n in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)
+        }
         for a, b in zip(matrix.indptr, matrix.indptr[1:], strict=False)
     ]
 

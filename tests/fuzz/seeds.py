@@ -211,6 +211,25 @@ def parquet_triples() -> Seed:
     return _parquet(document=documents, word=[WORDS[w] for w in words], count=counts)
 
 
+def _xlsx(*rows: Any) -> Seed:
+    from openpyxl import Workbook
+
+    book, out = Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(out)
+    return _one("toy.xlsx", out.getvalue(), "xlsx")
+
+
+def xlsx_text() -> Seed:
+    rows = [(f"d{i}", text, 1990 + i) for i, text in enumerate(_texts())]
+    return _xlsx(("id", "text", "year"), *rows)
+
+
+def xlsx_triples() -> Seed:
+    return _xlsx(("document", "word", "count"), *((f"d{d}", WORDS[w], n) for d, w, n in _triples()))
+
+
 def _anndata(matrix: Any) -> Any:
     import anndata
     import pandas
@@ -341,8 +360,8 @@ SEEDS: dict[str, Callable[[], Seed]] = {
         text, text_of_words, text_folder, ids_file, lda_c, lda_c_without_words, vocabulary_file, svmlight,
         svmlight_without_words, bag_of_words, bag_of_words_beside, matrix_market, matrix_market_by_column,
         matrix_market_dense, csv_text, csv_triples, tsv, json_text, json_tokens, json_counts, saved_npz, saved_npy,
-        parquet_text, parquet_tokens, parquet_triples, h5ad, h5ad_by_column, h5ad_dense, zarr_v2, zarr_v2_by_column,
-        zarr_v3, zarr_v3_dense, tenx_folder, tenx_h5,
+        parquet_text, parquet_tokens, parquet_triples, xlsx_text, xlsx_triples, h5ad, h5ad_by_column, h5ad_dense,
+        zarr_v2, zarr_v2_by_column, zarr_v3, zarr_v3_dense, tenx_folder, tenx_h5,
         mallet, vowpal_wabbit, word_counts, mbox, mediawiki,
     )
 }  # fmt: skip

@@ -9,10 +9,11 @@ from itertools import islice
 from typing import Any
 
 from bigtopic.learning.estep import evaluate, gather
-from bigtopic.learning.executors.protocol import Executor, Run, Updates
+from bigtopic.learning.executors.base import Executor, Updates
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.rounds import iteration_of, step
+from bigtopic.learning.run import Run
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
@@ -23,7 +24,8 @@ class Asynchronous(Executor):
     """Any of those in flight may come back first: a seed says which. Rounds of one inner iteration only."""
 
     def __init__(self, run: Run, in_flight: int, seed: int = 0) -> None:
-        self._run, self._in_flight, self._random = run, in_flight, random.Random(seed)
+        super().__init__(run)
+        self._in_flight, self._random = in_flight, random.Random(seed)
         self._reader, self._pool = BlockReader(run.parts, ahead=0), ThreadPoolExecutor(in_flight)
         self._remembering = remembering(run.work)
 
@@ -37,7 +39,7 @@ class Asynchronous(Executor):
     ) -> Updates:
         begun, n_steps = time.perf_counter(), 0
         flying: list[tuple[Round, Future[Any]]] = []
-        rounds = self._run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
+        rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
         while True:
             late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
             most = self._in_flight if max_rounds is None else min(self._in_flight, max_rounds - n_steps)
@@ -48,11 +50,15 @@ class Asynchronous(Executor):
                 return
             rnd, stats = flying.pop(self._random.randrange(len(flying)))
             here = Cursor(cursor.pass_number, rnd.number, cursor.step + n_steps)
-            yield params, [step(params, here, stats.result(), self._run.settings)]
+            yield params, [step(params, here, stats.result(), self.run.settings)]
             n_steps += 1
 
+    def map_reduce(self, tasks: Any, arrays: Any) -> Any:
+        """Not used: nothing is summed before it is added."""
+        raise NotImplementedError
+
     def _send(self, params: Params, rnd: Round, here: Cursor) -> Future[Any]:
-        work, iteration = self._run.work, iteration_of(here, 1, self._run.settings)
+        work, iteration = self.run.work, iteration_of(here, 1, self.run.settings)
         gathered = [(ref, gather(self._reader.block(ref), params.arrays, work)) for ref in rnd.slices]
 
         def stats() -> Any:

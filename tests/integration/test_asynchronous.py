@@ -15,7 +15,8 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import executors
-from bigtopic.learning.executors.protocol import Executor, Run
+from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bigtopic.learning.all_reduce import collectives, copies, direct
+from bigtopic.learning.executors.among_workers import AmongWorkers
+from bigtopic.learning.executors.copy_futures import CopyFutures
+from bigtopic.parallel.mailbox import mailbox
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning.all_reduce import collectives, copies, direct
 from bigtopic.learning.executors import among_workers, choice, sending
-from bigtopic.learning.executors.among_workers import AmongWorkers
-from bigtopic.learning.executors.copy_futures import CopyFutures
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.parallel import mailbox as mailboxes
-from bigtopic.parallel.mailbox import mailbox
 from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

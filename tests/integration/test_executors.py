@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bigtopic.learning.executors.among_workers import AmongWorkers, replica_graph
 from reference import serial
 
 from bigtopic import methods as table
@@ -22,14 +23,13 @@ from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import choice, graphs, sending, whole
-from bigtopic.learning.executors.among_workers import AmongWorkers, replica_graph
 from bigtopic.learning.executors.graph_tasks import n_tasks, node_tasks, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
-from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.reduce import cut
 from bigtopic.learning.replicas.share import Share
+from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bigtopic.learning.all_reduce import copies
+from bigtopic.learning.all_reduce.rows import joined_rows, split_rows
+from bigtopic.learning.executors.copy_futures import CopyFutures
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning.all_reduce import copies
-from bigtopic.learning.all_reduce.rows import joined_rows, split_rows
 from bigtopic.learning.executors import among_workers, choice, graph_tasks, sending
-from bigtopic.learning.executors.copy_futures import CopyFutures
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train

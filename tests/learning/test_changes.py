@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bigtopic.learning.all_reduce.rows import split_rows
 
 from bigtopic.errors import ModelError
-from bigtopic.learning.all_reduce.rows import split_rows
 from bigtopic.learning.replicas.changes import Changes, add_changes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params

@@ -13,9 +13,9 @@ from bigtopic import methods as table
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.run import Run
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.axes import axes_of
 from bigtopic.state.new_model import new_model

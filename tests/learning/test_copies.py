@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bigtopic import methods as table
 from bigtopic.learning.all_reduce import copies
 from bigtopic.learning.all_reduce.collectives import Exchange
 from bigtopic.learning.all_reduce.copies import (
@@ -24,6 +22,8 @@ from bigtopic.learning.all_reduce.copies import (
     hold,
     lose,
 )
+
+from bigtopic import methods as table
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas.changes import Changes, add_changes
 from bigtopic.learning.replicas.share import Share, share_changes

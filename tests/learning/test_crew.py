@@ -17,6 +17,10 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
+from bigtopic.learning.crew.at_once import StepsAtOnce
+from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.learning.crew.threads import Crew
+from bigtopic.learning.executors.segments import Segment
 from numba import njit
 
 from bigtopic import kernels
@@ -24,15 +28,11 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
-from bigtopic.learning.crew.at_once import StepsAtOnce
-from bigtopic.learning.crew.segment import CrewSegment
-from bigtopic.learning.crew.threads import Crew
 from bigtopic.learning.executors.graphs import GraphExecutor
-from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.loops import works_on
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import interruptible
 from bigtopic.methods import get
 from bigtopic.plan.cursor import Cursor

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from bigtopic.learning.all_reduce import direct
 from bigtopic.learning.all_reduce.copies import Version
 from bigtopic.learning.all_reduce.direct import Collective, NodeTask, stages_of
 from bigtopic.learning.all_reduce.rows import joined_rows
+
 from bigtopic.learning.reduce import add
 from bigtopic.plan.cursor import START
 from bigtopic.types import AxisStats, Stats

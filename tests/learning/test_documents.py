@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bigtopic.learning.executors.documents import Documents
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.learning.estep import gather, look_up, prepare
 from bigtopic.learning.executors import documents
-from bigtopic.learning.executors.documents import Documents
 from bigtopic.learning.executors.graph_tasks import Opaque
 from bigtopic.learning.executors.graphs import _node
 from bigtopic.learning.new_run import make_run

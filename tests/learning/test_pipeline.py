@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from bigtopic.learning.executors.pipeline import Pipeline
-from bigtopic.learning.stopping import interruptible
 from bigtopic.plan.delays import groups_of
+
+from bigtopic.learning.stopping import interruptible
 from bigtopic.plan.slices import SliceRef
 from bigtopic.side_by_side import ROWS, in_parts, over_rows
 from bigtopic.types import AxisStats, Stats

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.memory.replay import Ledger, Rounds, SliceSizes
 from bigtopic.plan.delays import groups_of
+
 from bigtopic.types import AxisStats, Scratch, Stats
 
 N_ROUNDS = 48  # whole groups: at the end of a segment, all that were at work wait

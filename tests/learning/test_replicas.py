@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from bigtopic.learning.executors.segments import by_segments
+from bigtopic.learning.replicas.documents import ShareDocuments
 
 import bigtopic as bt
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
-from bigtopic.learning.executors.segments import by_segments
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import _warn_of_idle_replicas, make_run
 from bigtopic.learning.replicas.changes import add_changes, joined
-from bigtopic.learning.replicas.documents import ShareDocuments
 from bigtopic.learning.replicas.share import Share, changes_of, share_changes, share_documents
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train

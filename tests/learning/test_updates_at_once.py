@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bigtopic.plan.delays import PROMPT
 from numba import njit
 
 from bigtopic import kernels
@@ -15,13 +16,12 @@ from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
-from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas import _kernels, at_once, share
 from bigtopic.learning.replicas.changes import Changes
 from bigtopic.learning.replicas.share import Share, share_changes
+from bigtopic.learning.run import Run
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.delays import PROMPT
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.state.model import TopicModel

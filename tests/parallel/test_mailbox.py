@@ -10,7 +10,6 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
-
 from bigtopic.parallel.mailbox import Absent, abort, mailbox
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

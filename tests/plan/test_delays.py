@@ -6,8 +6,8 @@ import tracemalloc
 from itertools import accumulate, pairwise
 
 import pytest
-
 from bigtopic.plan.delays import GROWTH, PROMPT, delay_of_run, groups_of, one_by_one
+
 from bigtopic.plan.slices import Plan
 
 

@@ -8,7 +8,7 @@ import pytest
 import zarr
 
 import bigtopic as bt
-from bigtopic.errors import BigtopicWarning, InputError, SettingError
+from bigtopic.errors import BigtopicWarning, InputError, SettingError, argument
 from bigtopic.estimators.topic_stores import stored_topics as stored
 from bigtopic.questions import over
 from bigtopic.questions.dates import Dates
@@ -135,7 +135,7 @@ def test_years_of_which_one_is_missing(tmp_path):
 
 def test_a_month_that_does_not_exist_is_no_date():
     with pytest.raises(SettingError, match="not a date"):
-        Dates("date", "freq", None).period("2005-13", "quarter")
+        Dates("date", argument("freq"), None).period("2005-13", "quarter")
 
 
 def test_topics_of_authors(model, asked, theta, dense, records):

@@ -9,6 +9,7 @@ from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.questions import find
 from bigtopic.questions import words as words_module
 from bigtopic.questions.table import Table
+from bigtopic.questions.words import top_labels
 
 
 @pytest.fixture(params=[False, True])
@@ -130,6 +131,8 @@ def test_changes_between_models(model, phi):
     assert set(found["gained"][0]) == {words[i] for i in rare} and found["similarity"][-1] == pytest.approx(
         1, abs=2e-3
     )
+    labels = top_labels(other)
+    assert [*found["other_label"]] == [labels[k] for k in found["other"]]
     fewer = bt.evaluate.topics_of(changed[:2, ::-1], vocabulary=words[::-1])
     found = columns_of(model.topic_changes(fewer))
     assert sum(np.isnan(value) if value == value else True for value in map(float, found["other"])) == 2

@@ -130,6 +130,11 @@ CASES = [
         Refused(["a.mtx", "not of numbers"]),
     ),
     Case(
+        "a Matrix Market file by word with too many numbers in a line",
+        Files({"a.mtx": "%%MatrixMarket matrix coordinate integer general\n2 3 2\n2 1 2\n1 3 1 7 8\n"}),
+        Refused(["a.mtx, line 4", "more numbers"]),
+    ),
+    Case(
         "a Matrix Market file by word with a count of 2^63",
         Files({"a.mtx": f"%%MatrixMarket matrix coordinate integer general\n2 3 2\n2 1 2\n1 3 {2**63}\n"}),
         Refused(["a.mtx", "Line 4", "'real'"]),

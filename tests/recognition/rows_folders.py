@@ -241,6 +241,18 @@ CSV = "id,text\nx,cat\n"
 TEXTS = {"a.txt": "cat", "b.txt": "dog"}
 FOLDERS = [
     Case(
+        "texts with a README",
+        Files({"a.txt": "cat dog", "b.txt": "cat", "README.txt": "how they were made", "LICENSE": "free"}),
+        Read(2, {"cat": 2, "dog": 1}, ids=["a.txt", "b.txt"]),
+    ),
+    Case(
+        "texts with a README, as files",
+        Files({"a.txt": "cat dog", "README.txt": "cat"}),
+        Read(2, {"cat": 2, "dog": 1}, ids=["README.txt", "a.txt"]),
+        {"format": "files"},
+    ),
+    Case("a folder of a README alone", Files({"README.txt": "cat"}, whole=True), Read(1, {"cat": 1})),
+    Case(
         "folders: tables and a README",
         Files({"a.csv": CSV, "b.csv": "id,text\ny,dog\n", "README.md": "About these tables."}),
         Read(2, WORDS, ids=["x", "y"]),
@@ -269,7 +281,7 @@ FOLDERS = [
     Case(
         "folders: texts of two suffixes and a README",
         Files({**TEXTS, "c.md": "bird", "README": "pets"}),
-        Read(4, {**WORDS, "bird": 1, "pets": 1}),
+        Read(3, {**WORDS, "bird": 1}),
     ),
     Case(
         "folders: numbers for suffixes, one of which looks like counts",

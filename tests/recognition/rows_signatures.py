@@ -1,5 +1,6 @@
 """Files that are text for want of another format: read by the format's own reader, refused, or really text."""
 
+import json
 import pickle
 import tarfile
 import zipfile
@@ -63,8 +64,13 @@ MAIL = (
     "From d@b.c Tue May 15 23:39:00 2001\nMessage-ID: <2@b.c>\nFrom: d@b.c\nSubject: dog\n"
     "Content-Type: text/html; charset=latin-1\n\n<p>runs<style>p {}</style></p>\n"
 )
+MAIL_PAIR = "".join(
+    f"From {who} Mon May 14 23:39:00 2001\nMessage-ID: <{i}@b.c>\nFrom: {who}\n\n{text}\n\n"
+    for i, who, text in [(1, "a@b.c", "cat cat"), (2, "d@b.c", "dog")]
+)
 RECORDS = "TY  - JOUR\nAU  - Ann\nTI  - Cats\nAB  - About cats\nER  - \n"
 REVIEWS = "1::10::5::978300760\n1::20::3::978302109\n2::30::3::978301968\n"
+VECTORS = "".join(f"{word}{' 0.25 -1.5 3e-05'.replace('3e', '3.1e') * 4}\n" for word in ("cat", "dog", "sea"))
 PAIR = {"cat": 2, "dog": 1}
 
 CASES = [
@@ -87,6 +93,9 @@ CASES = [
          2, {"cat": 1, "dog": 2}, None, {"label": [1.0, 0.0]}),
     read("Vowpal Wabbit with signed labels", "a.txt", "+1 | cat dog\n-1 | dog\n",
          2, {"cat": 1, "dog": 2}, None, {"label": [1.0, -1.0]}),
+    # In the square of the digits, this would take minutes
+    read("a line of digits", "a.txt", "7" * 100_000 + "x cat\n", 1, None),
+    read("a line with a count of many digits", "a.txt", "cat:" + "7" * 100_000 + "x cat\n", 1, None),
     Case("a folder of word counts (JSTOR)",
          Files({"1-ngram1.txt": "cat\t2\ndog\t1\nthe\t1\n", "2-ngram1.txt": "dog\t3\nthe\t1\nsea\t1\n"}),
          Read(2, {"cat": 2, "dog": 4, "the": 2, "sea": 1}, ids=["1-ngram1", "2-ngram1"], columns={})),
@@ -97,6 +106,54 @@ CASES = [
          ["1@b.c", "2@b.c"], {"from": ["Ann <a@b.c>", "d@b.c"], "date": ["2001-05-14T23:39:00", ""]}),
     read("a mailbox with Windows line ends", "a.mbox", MAIL.replace("\n", "\r\n"),
          2, None, ["1@b.c", "2@b.c"]),
+    read("MALLET's lines with spaces, by name", "a.mallet", "d1 en cat cat\nd2 en the dog\n",
+         2, {**PAIR, "the": 1}, ["d1", "d2"], {"label": ["en", "en"]}),
+    refused("Vowpal Wabbit with counts without words", "1 |a :1 :2\n0 |a cat:2 :2\n", "line 1"),
+    # --- what other programs write beside documents
+    refused("word vectors", VECTORS, "word vectors", "learned from"),
+    refused("word vectors with their number", f"3 12\n{VECTORS}", "word vectors"),
+    read("texts with many numbers", "a.txt", "paid 1.5 2.5 and 3.5\nat 1.0 or 2.0 times\n", 2, None),
+    refused("a dictionary of gensim", "0\tcat\t3\n1\tdog\t2\n2\tsea\t2\n", "a dictionary of gensim", "sort -n"),
+    refused("the same with its number of documents", "9\n0\tcat\t3\n1\tdog\t2\n2\tsea\t2\n", "gensim"),
+    refused("a vocabulary in JSON", json.dumps({f"word{i}": i for i in range(20)}), "a vocabulary", "vocabulary=",
+            file="vocab.json"),
+    read("a document of counts in JSON", "a.jsonl", '{"cat": 1, "dog": 2}\n', 1, {"cat": 1, "dog": 2}),
+    refused("labels and texts", "ham\tsee you\nspam\twin a car\n" * 4, "a label and a text", "name it .tsv"),
+    read("labels and texts, named", "a.tsv", "ham\tsee you\nspam\twin a car\n" * 4, 8, None, None,
+         {"0": ["ham", "spam"] * 4}),
+    read("lines of which some have a tab", "a.txt", "ham\tsee you\nspam and eggs\n" * 4, 8, None),
+    refused("a few labels and texts", "ham\tsee you\nspam\twin a car\nham\tgo on\nham\tof course\nspam\tbuy it\n",
+            "a label and a text"),
+    refused("ratings without a header",
+            "196\t242\t3\t881250949\n186\t302\t3\t891717742\n22\t377\t1\t878887116\n", "a table of numbers",
+            "document_column", "loadtxt", file="u.data"),
+    refused("rows of counts", "1 2 6 0 2\n1 3 0 1 3\n1 4 1 0 0\n", "a table of numbers"),
+    read("texts of numbers", "a.txt", "12 45 12 77\n12 77\n45 45 45\n", 3, {"12": 3, "45": 4, "77": 2}),
+    refused("WikiExtractor", '<doc id="1" url="u" title="A">\nA\n\nsome text here\n</doc>\n' * 3,
+            "WikiExtractor", "--json"),
+    refused("a notebook in one line", '{"cells": [{"cell_type": "code", "source": ["x"]}], "nbformat": 4}', "notebook",
+            file="a.json"),
+    refused("OpenAlex", '{"id": "W1", "title": "Nets", "abstract_inverted_index": {"We": [0], "do": [1, 3]}}\n' * 3,
+            "map_values(length)", file="works.jsonl"),
+    read("OpenAlex with counts", "w.jsonl",
+         '{"id": "W1", "title": "x", "counts": {"we": 1}, "abstract_inverted_index": {}}\n', 1, {"we": 1}, ["W1"]),
+    refused("XML of a namespace without a prologue", '<settings xmlns="http://a.b/c"\n  x="y">\n<id>a</id></settings>',
+            "markup"),
+    read("a mailbox whose senders are the authors", "a.mbox", MAIL,
+         2, None, ["1@b.c", "2@b.c"], {"date": ["2001-05-14T23:39:00", ""]}, [["Ann <a@b.c>"], ["d@b.c"]],
+         author_column="from"),
+    read("a mailbox, one column kept", "a.mbox", MAIL,
+         2, None, ["1@b.c", "2@b.c"], {"from": ["Ann <a@b.c>", "d@b.c"]}, columns=["from"]),
+    read("a mailbox with ids beside it", "a.mbox", MAIL, 2, None, ["x", "y"], ids=["x", "y"]),
+    read("a mailbox with senders among the text", "a.mbox", MAIL_PAIR,
+         2, {"a": 1, "b.c": 2, "d": 1, "cat": 2, "dog": 1}, ["1@b.c", "2@b.c"], {"date": ["", ""]},
+         text_column=["text", "from"], token_pattern=r"[\w.]+"),
+    read("a mailbox in parts", "a.mbox", MAIL_PAIR, 3, {"cat": 2, "dog": 1}, ["1@b.c#1", "1@b.c#2", "2@b.c#1"],
+         {"from": ["a@b.c", "a@b.c", "d@b.c"], "date": ["", "", ""], "parent": ["1@b.c", "1@b.c", "2@b.c"]},
+         split_documents=1),
+    read("a mailbox, named", "a.txt", MAIL_PAIR, 2, {"cat": 2, "dog": 1}, format="mbox"),
+    refused("a mailbox and a field that messages lack", MAIL, "no field named 'body'", "id, text, from, date",
+            file="a.mbox", text_column="body"),
     # --- never
     refused("a pickle", pickle.dumps(["cat"]), "a pickle", "JSON Lines"),
     refused("a pickle of protocol 0", pickle.dumps(["cat"], 0), "a pickle"),
@@ -106,7 +163,7 @@ CASES = [
          {"format": "files"}),
     refused("serialized Java", b"\xac\xed\x00\x05sr\x00\x0bcat", "MALLET"),
     # --- bytes
-    refused("a Word document", packed("[Content_Types].xml", "word/document.xml"), "DOCX", "pandoc -t plain a.txt -o"),
+    refused("a Word document", packed("[Content_Types].xml", "word/document.xml"), "DOCX", "pandoc -t plain "),
     refused("an EPUB book", packed("mimetype").replace(b"cat", b"application/epub+zip"), "EPUB", "pandoc"),
     refused("a ZIP archive", packed("cat.txt"), "ZIP", "unzip"),
     refused("a tar archive", packed("cat.txt", opened=tarfile.open), "tar archive", "tar -xf"),
@@ -143,7 +200,7 @@ CASES = [
     # --- other models
     refused("MALLET's state", "#doc source pos typeindex type topic\n#alpha : 0.1\n0 NA 0 0 cat 1\n", "from_mallet"),
     refused("MALLET's topic keys", "0\t0.5\tcat dog \n1\t0.5\tsea ship \n2\t0.5\tsun moon \n", "topic keys"),
-    refused("GibbsLDA++", "3\ncat dog\ndog dog sun\nsun cat\n", "GibbsLDA++", "tail -n +2 a.txt"),
+    refused("GibbsLDA++", "3\ncat dog\ndog dog sun\nsun cat\n", "GibbsLDA++", "tail -n +2 "),
     refused("fastText", "__label__a cat dog\n__label__b __label__c dog\n", "fastText", "sed"),
     refused("cells between double colons", REVIEWS, "'::'", "sed"),
     read("cells between double colons, named text", "a.dat", REVIEWS, 3, None, None, {}, format="text"),

@@ -89,7 +89,64 @@ def same(columns):
     return {**{kind: made(columns) for kind, made in kinds.items()}, "CSV": csv(text)}
 
 
+BOOK = excel(
+    ("key", "title", "body", "by", "year"),
+    ("a", "Cat", "dog runs", "Ann; Bob", 2001),
+    ("b", "Sea", "dog sleeps", "Ann", 2002),
+)
+BODY = {"dog": 2, "runs": 1, "sleeps": 1}
+
 CASES = [
+    # A workbook and what can be said about it
+    Case(
+        "Excel: columns named",
+        BOOK,
+        Read(2, BODY, ["a", "b"], {"title": ["Cat", "Sea"], "year": [2001, 2002]}, [["Ann", "Bob"], ["Ann"]]),
+        {"text_column": "body", "id_column": "key", "author_column": "by", "author_separator": ";"},
+    ),
+    Case(
+        "Excel: two columns of text, one kept",
+        BOOK,
+        Read(2, {**BODY, "cat": 1, "sea": 1}, columns={"year": [2001, 2002]}),
+        {"text_column": ["title", "body"], "columns": ["year"]},
+    ),
+    Case(
+        "Excel: a column that is not there",
+        BOOK,
+        Refused(["no column named 'abstract'", "key, title"]),
+        {"text_column": "abstract"},
+    ),
+    Case(
+        "Excel: a first row that is a document",
+        BOOK,
+        Read(3, {**BODY, "body": 1}),
+        {"header": False, "text_column": 2},
+    ),
+    Case(
+        "Excel: a first row that is the header",
+        excel(("cat", "dog"), ("sea", "bird")),
+        Read(1, {"bird": 1}, columns={"cat": ["sea"]}),
+        {"header": True, "text_column": "dog"},
+    ),
+    Case(
+        "Excel: ratings",
+        excel(tuple(RATINGS), *zip(*RATINGS.values(), strict=True)),
+        Refused("document_column"),
+    ),
+    Case(
+        "Excel: ratings, named", excel(tuple(RATINGS), *zip(*RATINGS.values(), strict=True)), COUNTED, NAMED
+    ),
+    Case(
+        "Excel: documents in parts",
+        BOOK,
+        Read(
+            4,
+            BODY,
+            ["a#1", "a#2", "b#1", "b#2"],
+            {"parent": ["a", "a", "b", "b"], "year": [2001] * 2 + [2002] * 2},
+        ),
+        {"text_column": "body", "id_column": "key", "split_documents": 1, "columns": ["year"]},
+    ),
     # Rows of a document, word and count
     *(Case(f"{kind}: document, word, count", source, COUNTED) for kind, source in same(LONG).items()),
     *(
@@ -378,7 +435,22 @@ CASES = [
         csv("id,text\n" + "".join(f"d{i},{'cat ' * 40_000}\n" for i in range(3))),
         Read(3, {"cat": 120_000}, ids=["d0", "d1", "d2"]),
     ),
-    Case("a line of 200,000 digits", csv("7" * 200_000), Refused("only numbers")),
+    Case(
+        "a column of single words beside dates",
+        csv("date,event\n2001-01-01,fbe7a1\n2001-01-02,077f99\n2001-01-03,07443a\n"),
+        Refused("text_column"),
+    ),
+    Case(
+        "a column of single words alone",
+        csv("text\nfbe7a1\n077f99\nf7443a\n"),
+        Read(3, {"fbe7a1": 1, "077f99": 1, "f7443a": 1}),
+    ),
+    Case(
+        "a column of texts without blanks",
+        csv("date,event\n2001-01-01,東京\n2001-01-02,京都\n"),
+        Read(2, {"東京": 1, "京都": 1}),
+    ),
+    Case("a line of 200,000 digits", csv("7" * 200_000), Refused("text_column")),
     Case("a text of the same", Files({"a.txt": "7" * 200_000}), Read(1, {"7" * 200_000: 1})),
     Case(
         "records of ratings",

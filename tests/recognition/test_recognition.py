@@ -76,3 +76,20 @@ def _compare(corpus: bt.Corpus, right: Read) -> None:
         }
     if right.authors is not None:
         assert [sorted(document.authors or ()) for document in corpus] == [*map(sorted, right.authors)]
+
+
+def test_the_command_of_a_refusal_runs_as_it_stands(tmp_path):
+    (tmp_path / "my file.pdf").write_bytes(b"%PDF-1.4\nx")
+    with pytest.raises(bt.errors.InputError, match=f"pdftotext '{tmp_path}/my file.pdf'"):
+        bt.ingest(str(tmp_path / "my file.pdf"), str(tmp_path / "c.zarr"))
+    (tmp_path / "a.feather").write_bytes(b"ARROW1\x00\x00")
+    with pytest.raises(bt.errors.InputError, match=rf"read_feather\('{tmp_path}/a.feather'\)"):
+        bt.ingest(str(tmp_path / "a.feather"), str(tmp_path / "c.zarr"))
+
+
+def test_the_closing_line_of_an_append_tells_what_was_replaced(tmp_path):
+    corpus = bt.ingest(["cat dog", "dog fish", "fish cat"], str(tmp_path / "c.zarr"), ids=["a", "b", "c"])
+    corpus = bt.append(corpus, ["cat bird"], ids=["a"], on_duplicate="replace")
+    assert "0 documents added to 3 and 1 replaced, 2 tokens" in str(corpus.ingestion_)
+    corpus = bt.append(corpus, ["cat", "dog"], ids=["b", "d"], on_duplicate="replace")
+    assert "1 document added to 3 and 1 replaced, 2 tokens" in str(corpus.ingestion_)

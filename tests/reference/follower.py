@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from bigtopic.learning.executors.protocol import Executor, Updates
+from bigtopic.learning.executors.base import Executor, Updates
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.params import Params
 

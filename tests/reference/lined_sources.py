@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,12 @@ def beside(n_docs: int) -> dict[str, Any]:
 
 def text(path: Path, n_docs: int) -> dict[str, Any]:
     with path.open("w") as file:
+        file.writelines(text_of(words) + "\n" for _, words in documents(n_docs))
+    return beside(n_docs)
+
+
+def text_utf16(path: Path, n_docs: int) -> dict[str, Any]:
+    with path.open("w", encoding="utf-16") as file:
         file.writelines(text_of(words) + "\n" for _, words in documents(n_docs))
     return beside(n_docs)
 
@@ -96,9 +104,7 @@ def csv_triples(path: Path, n_docs: int) -> dict[str, Any]:
         file.write("document,word,count\n")
         for fields, words in documents(n_docs):
             file.writelines(f"{fields['id']},word{word},{n}\n" for word, n in Counter(words.tolist()).items())
-    given = beside(n_docs)
-    del given["ids"]
-    return given
+    return _without_ids(n_docs)
 
 
 def lda_c(path: Path, n_docs: int) -> dict[str, Any]:
@@ -120,15 +126,63 @@ def svmlight(path: Path, n_docs: int) -> dict[str, Any]:
     return {**beside(n_docs), "vocabulary": [f"word{i}" for i in range(N_WORDS)]}
 
 
-def _triples(path: Path, n_docs: int, head: str) -> dict[str, Any]:
-    rows = [
-        (i, word, n)
-        for i, (_, words) in enumerate(documents(n_docs), 1)
-        for word, n in sorted(Counter(words.tolist()).items())
-    ]
+def vowpal_wabbit(path: Path, n_docs: int) -> dict[str, Any]:
     with path.open("w") as file:
-        file.write(head.format(n_docs, N_WORDS, len(rows)))
-        file.writelines(f"{document} {word + 1} {n}\n" for document, word, n in rows)
+        for fields, words in documents(n_docs):
+            pairs = " ".join(f"word{word}:{n}" for word, n in Counter(words.tolist()).items())
+            file.write(f"{fields['year']} '{fields['id']}|words {pairs}\n")
+    return _without_ids(n_docs)
+
+
+def mallet(path: Path, n_docs: int) -> dict[str, Any]:
+    with path.open("w") as file:
+        file.writelines(
+            f"{fields['id']}\tyear{fields['year']}\t{text_of(words)}\n" for fields, words in documents(n_docs)
+        )
+    return _without_ids(n_docs)
+
+
+def mbox(path: Path, n_docs: int) -> dict[str, Any]:
+    with path.open("w") as file:
+        for fields, words in documents(n_docs):
+            date = datetime.fromisoformat(fields["date"])
+            file.write(
+                f"From a@b.org {date:%a %b %d %H:%M:%S %Y}\nFrom: a@b.org\nDate: {format_datetime(date)}\n"
+                f"Message-ID: <{fields['id']}>\n\n{text_of(words)}\n\n"
+            )
+    given = _without_ids(n_docs)
+    del given["columns"]["date"]
+    return given
+
+
+def mediawiki(path: Path, n_docs: int) -> dict[str, Any]:
+    page = (
+        "<page><title>{0}</title><ns>0</ns><id>{1}</id><revision><id>{1}</id>"
+        "<timestamp>2015-01-01T00:00:00Z</timestamp><text>{2}</text></revision></page>\n"
+    )
+    with path.open("w") as file:
+        file.write('<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">\n')
+        file.write("<siteinfo><sitename>w</sitename></siteinfo>\n")
+        for i, (fields, words) in enumerate(documents(n_docs), 1):
+            file.write(page.format(fields["id"], i, text_of(words)))
+        file.write("</mediawiki>\n")
+    return _without_ids(n_docs)
+
+
+def _without_ids(n_docs: int) -> dict[str, Any]:
+    """What belongs to documents whose ids are in the source."""
+    given = beside(n_docs)
+    del given["ids"]
+    return given
+
+
+def _triples(path: Path, n_docs: int, head: str) -> dict[str, Any]:
+    n_entries = sum(len({*words.tolist()}) for _, words in documents(n_docs))
+    with path.open("w") as file:
+        file.write(head.format(n_docs, N_WORDS, n_entries))
+        for i, (_, words) in enumerate(documents(n_docs), 1):
+            pairs = sorted(Counter(words.tolist()).items())
+            file.writelines(f"{i} {word + 1} {n}\n" for word, n in pairs)
     return {**beside(n_docs), "vocabulary": [f"word{i}" for i in range(N_WORDS)]}
 
 
@@ -142,6 +196,7 @@ def matrix_market(path: Path, n_docs: int) -> dict[str, Any]:
 
 WRITERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "text.txt": text,
+    "utf16.txt": text_utf16,
     "json_lines.jsonl": json_lines,
     "array.json": json_array,
     "pretty.json": json_pretty,
@@ -151,6 +206,10 @@ WRITERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     "csv_triples.csv": csv_triples,
     "lda_c.dat": lda_c,
     "svmlight.svm": svmlight,
+    "vowpal_wabbit.vw": vowpal_wabbit,
+    "mallet.txt": mallet,
+    "mbox.mbox": mbox,
+    "mediawiki.xml": mediawiki,
     "bag_of_words.txt": bag_of_words,
     "matrix_market.mtx": matrix_market,
 }

@@ -99,11 +99,11 @@ def _plus(a: Changes, b: Changes) -> Changes:
 
 def _add(params: Params, changes: Changes, settings: Settings, number: int) -> None:
     for name, (rows, sums, lost) in changes.items():
-        array, ids, decay = params[name], np.array(sorted(rows), np.int32), np.maximum(1.0 - lost, 0.0)
+        array, ids, decay = params[name], np.array(list(rows), np.int32), np.maximum(1.0 - lost, 0.0)
         mean = RunningMean.of(params.arrays, name) if settings.averages(number) else None
         with mean.following(ids, decay) if mean else nullcontext():
             array.add(AxisStats(ids[:0], np.zeros((0, array.n_columns), array.dtype)), decay=decay)
             array.sums = array.sums + sums
-            array.raw[ids] += np.array([rows[row] for row in ids]) * (1.0 / array.scale).astype(array.dtype)
+            array.raw[ids] += np.array(list(rows.values())) * (1.0 / array.scale).astype(array.dtype)
         if mean:
             mean.count()

@@ -1,6 +1,6 @@
 """Rounds one after the other, as plainly as can be: what every synchronous executor must compute, to the bit.
 
-One thread reads, infers, adds and steps; every version of the params is kept, and a delayed round reads an old one.
+One thread reads, infers, adds and steps. The rounds of an exchange are inferred with the params that it began with.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from reference import replicas
 
 from bigtopic.corpus.blocks import concatenate
 from bigtopic.learning.estep import evaluate, gather
-from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
 from bigtopic.learning.remembering import Nothing
 from bigtopic.learning.rounds import round_stats, step
+from bigtopic.learning.run import Run
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.cursor import Cursor, RoundReport
-from bigtopic.plan.delays import Groups
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
@@ -41,38 +40,23 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
     remembered = Remembered(run.work.kernel.state)
     n_steps = 0
     for pass_number in range(n_passes):
-        for segment in run.plan.segments(pass_number):
-            if run.plan.shares(pass_number, segment):
-                cursors = [Cursor(pass_number, rnd.number, n_steps + i) for i, rnd in enumerate(segment)]
+        for exchange in run.plan.exchanges(pass_number):
+            cursors = [Cursor(pass_number, rnd.number, n_steps + i) for i, rnd in enumerate(exchange.rounds)]
+            n_steps += len(cursors)
+            if exchange.copies:
                 params, reports = replicas.exchange(
-                    params, segment, cursors, run.plan, run.settings, map_reduce, total
+                    params, exchange.rounds, cursors, run.plan, run.settings, map_reduce, total
                 )
-                n_steps += len(reports)
                 yield from ((params, report) for report in reports)
                 continue
-            versions, groups = [params], run.plan.groups(pass_number, segment)
-            for number, rnd in enumerate(segment):
-                here = Cursor(pass_number, rnd.number, n_steps)
-                largest_step, n_seen = seen(groups, number)
-                stats = round_stats(versions[n_seen], rnd, here, run.settings, map_reduce)
-                params = versions[-1].copy()
-                report = step(params, here, stats, run.settings, largest_step, number - n_seen)
-                versions.append(params)
-                n_steps += 1
+            found = [
+                round_stats(params, rnd, here, run.settings, map_reduce)
+                for rnd, here in zip(exchange.rounds, cursors, strict=True)
+            ]
+            for missed, (here, stats) in enumerate(zip(cursors, found, strict=True)):
+                params = params.copy()
+                report = step(params, here, stats, run.settings, 1 / len(found), missed)
                 yield params, report
-
-
-def seen(groups: Groups, number: int) -> tuple[float, int]:
-    """The largest step of a round of a segment, and how many updates of the segment it sees."""
-    first, at = 0, 0
-    while number >= first + groups.sizes[at]:
-        first, at = first + groups.sizes[at], at + 1
-    n = groups.at_work
-    most = max(
-        sum(groups.sizes[max(0, last - n + 1) : last + 1])
-        for last in range(at, min(at + n, len(groups.sizes)))
-    )
-    return 1 / most, sum(groups.sizes[: max(0, at - n + 1)])
 
 
 class Remembered(Nothing):

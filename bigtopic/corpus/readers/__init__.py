@@ -263,21 +263,28 @@ def _open_stores(paths: list[str], options: Options) -> Reader:
 def _open_folders(paths: list[str], options: Options) -> Reader:
     """Folders of files of one format, or else of texts, a document per file.
 
-    Beside files of another format, texts that are about them are left out: files of words, and those named README.
+    Texts that are about the others are left out: those named README, and beside files of another format files of words.
     """
     files = [file for path in paths for file in _files_of(path)]
     kinds = _by_format(files)
     texts = kinds.pop("text", [])
     if not kinds:
-        return _module("files").open_reader([File(path) for path in paths], options)
+        about = [file for file in texts if _ABOUT.fullmatch(file.name)]
+        left_out = about if len(about) < len(texts) else []
+        reader = _module("files").open_reader([File(path) for path in paths], options, left_out)
+        return _told(reader, left_out)
     data = next(iter(kinds.values()))
     words = {file.beside(name).path for file in data for some in vocabulary_names(file) for name in some}
     about = [file for file in texts if file.path in words or _ABOUT.fullmatch(file.name)]
     if len(kinds) > 1 or len(about) < len(texts):
         raise _mixed(paths[0], {**kinds, "text": [file for file in texts if file not in about]})
-    reader = _open_files([file for file in files if file not in about], options)
-    if about:
-        names = [file.name for file in about]
+    return _told(_open_files([file for file in files if file not in about], options), about)
+
+
+def _told(reader: Reader, left_out: list[File]) -> Reader:
+    """The reader, which says which files were left out."""
+    if left_out:
+        names = [file.name for file in left_out]
         reader.taken = {**reader.taken, "left out": ", ".join(names[:3]) + ", ..." * (len(names) > 3)}
     return reader
 

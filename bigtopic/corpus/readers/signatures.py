@@ -7,6 +7,7 @@ and logs that merely resemble a format are read. The formats that have a reader 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -59,13 +60,18 @@ def refuse_foreign(path: str, sample: bytes, *, text: bool = True, forced: bool 
 
 
 def _refusal(path: str, signature: Signature) -> InputError:
-    command = f": {signature.command}".replace("FILE", path.rsplit("/", 1)[-1]) if signature.command else ""
+    command = f": {_with_path(signature.command, path)}" if signature.command else ""
     override = (
         ""
         if signature.always
         else f" (or name its format with {argument('format', ...)} to read it as it is)"
     )
     return InputError(f"{path} is {signature.what}; {signature.remedy}{command}{override}")
+
+
+def _with_path(command: str, path: str) -> str:
+    """A command for a shell, or an expression of Python, in which FILE is in quotation marks."""
+    return command.replace("'FILE'", repr(path)).replace("FILE", shlex.quote(path))
 
 
 def _begins(pattern: bytes, flags: int = 0) -> Callable[[bytes], object]:
@@ -84,7 +90,8 @@ def _element(name: bytes) -> Callable[[bytes], object]:
 # What says of itself that it is markup; a fragment, or a corpus with tags of its own, is text unless named otherwise.
 _TAG = re.compile(rb"<(?:!--|[a-z][\w:.-]*(?:\s[^<>]*)?>)", re.IGNORECASE)
 _MARKUP = re.compile(
-    rb"(?:<!--.*?-->\s*)*+<(?:(\?xml|!doctype)|(html|head|body|title|meta))\b", re.IGNORECASE | re.DOTALL
+    rb"(?:<!--.*?-->\s*)*+<(?:(\?xml|!doctype|[a-z][\w:.-]*\s[^<>]*?\bxmlns(?=[:=]))|(html|head|body|title|meta))\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE)
 _STRIP = "its tags would become words: extract the text first"
@@ -126,6 +133,49 @@ def _double_colons(begin: bytes) -> bool:
     return len(lines) > 2 and {line.count(b"::") for line in lines} in ({n} for n in range(2, 20))
 
 
+_VECTOR = re.compile(rb"\S+(?:[ \t]+-?\d+\.\d+(?:e-?\d+)?){10,}\s*", re.IGNORECASE)
+_SIZES = re.compile(rb"\d+ \d+\s*")  # of words and of columns, in the first line
+
+
+def _are_vectors(begin: bytes) -> bool:
+    """Lines of a word and as many numbers, ten or more."""
+    lines = _lines(begin, 20)
+    if lines and _SIZES.fullmatch(lines[0]):
+        lines = lines[1:]
+    alike = len({len(line.split()) for line in lines}) == 1
+    return len(lines) > 1 and alike and all(map(_VECTOR.fullmatch, lines))
+
+
+def _is_dictionary(begin: bytes) -> bool:
+    """Lines of a number, a word and how many documents have it, each number and word once."""
+    lines = [line.rstrip(b"\r").split(b"\t") for line in _lines(begin)]
+    if lines and len(lines[0]) == 1 and lines[0][0].isdigit():
+        lines = lines[1:]
+    if len(lines) < 3 or any(len(line) != 3 or not (line[0] + line[2]).isdigit() for line in lines):
+        return False
+    numbers, words = ({line[i] for line in lines} for i in (0, 1))
+    return len(numbers) == len(words) == len(lines) and not all(word.isdigit() for word in words)
+
+
+def _are_labelled(begin: bytes) -> bool:
+    """Lines of a label that others share, a tab, and a text."""
+    lines = [line.split(b"\t") for line in _lines(begin)]
+    if len(lines) < 5 or any(len(line) != 2 or b" " in line[0] or not line[0] for line in lines):
+        return False
+    spaced = sum(b" " in text.strip() for _, text in lines)
+    return 2 * len({label for label, _ in lines}) <= len(lines) and 2 * spaced > len(lines)
+
+
+_ROW = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[ \t,;]+[+-]?\d+(?:\.\d+)?){2,}\s*")
+
+
+def _are_rows_of_numbers(begin: bytes) -> bool:
+    """Three lines or more, each of as many numbers, three or more."""
+    lines = _lines(begin)
+    alike = len({len(re.split(rb"[ \t,;]+", line.strip())) for line in lines}) == 1
+    return len(lines) > 2 and alike and all(map(_ROW.fullmatch, lines))
+
+
 _LATEX = re.compile(rb"(?:\s*%[^\n]*\n)*\s*\\document(?:class|style)\b")
 
 
@@ -144,6 +194,7 @@ _CONVERT = "convert it to text"
 _UNPACK = "unpack it and give the folder"
 _TABLE = "read it and ingest the table"
 _RECORDS = "convert it to records"
+_ABSTRACT = argument("text_column", "AB")
 _EXPORT = "export it as CSV, with a column of abstracts, from the database or a reference manager"
 _SPEECH = "keep what is said"
 _ELEMENTS = "take the texts out of their elements"
@@ -212,13 +263,15 @@ SIGNATURES: Sequence[Signature] = (
     _text(_element(rb"article|pmc-articleset"), "a file of articles in XML (JATS)", _CONVERT,
           "pandoc -f jats -t plain FILE -o text.txt"),
     _text(_element(rb"REUTERS"), "a file of Reuters' SGML", _ELEMENTS, _SOUP.format("body")),
+    _text(rb"<doc id=\"[^\n>]*\burl=\"[^\n>]*\btitle=\"[^\n]*\">\n", "the output of WikiExtractor",
+          "write it as JSON Lines", "wikiextractor --json DUMP"),
     _text(_begins(rb"<DOC>\s*\n\s*<DOCNO>", re.IGNORECASE), "a file of TREC's SGML", _ELEMENTS, _SOUP.format("text")),
     _text(_element(rb"PubmedArticleSet|dblp|rss|feed|corpus|FictionBook|svg|opml"), "an XML file", _STRIP),
     Signature("an HTML page", _STRIP, _PANDOC, _is_html, binary=True),
     Signature("a file of markup (HTML, XML or SGML)", _STRIP, "", _is_markup, binary=True),
     _text(_is_latex, "a LaTeX file", "its commands would become words: convert it to text",
           "pandoc -f latex -t plain FILE -o text.txt"),
-    _text(rb"\{\s*\"(?:cells|metadata|nbformat\w*)\":[^\n]*\n(?s:.*?)\"cell_type\"", "a Jupyter notebook", _CONVERT,
+    _text(rb"\{\s*\"(?:cells|metadata|nbformat\w*)\":(?s:.*?)\"cell_type\"", "a Jupyter notebook", _CONVERT,
           "jupyter nbconvert --to markdown FILE"),
     # References.
     _text(rb"TY  - \w+\s*\n(?:[A-Z][A-Z0-9]  -[^\n]*\n\s*){2}", "a file of references (RIS)", _RECORDS,
@@ -226,8 +279,8 @@ SIGNATURES: Sequence[Signature] = (
     _text(rb"(?:%[^\n]*\n\s*)*@\w+\s*[{(]\s*[^\s,=]+\s*,\s*\n?\s*\w+\s*=\s*[\"{\w]",
           "a file of references (BibTeX)", _RECORDS, _JSON.format("bibtex")),
     _text(rb"FN [^\n]*\nVR 1\.\d\s*\n|PT [A-Z]\r?\nA[UF] ", "an export of Web of Science",
-          "export it as a tab-delimited file, name that .tsv, and set text_column='AB'"),
-    _text(rb"PT\tA[UC]\t[^\n]*\tTI\t", "a table of Web of Science", "name it .tsv, and set text_column='AB'"),
+          f"export it as a tab-delimited file, name that .tsv, and set {_ABSTRACT}"),
+    _text(rb"PT\tA[UC]\t[^\n]*\tTI\t", "a table of Web of Science", f"name it .tsv, and set {_ABSTRACT}"),
     _text(rb"PMID- *\d+\s*\n[A-Z]{2,4} *- ", "a file of references (MEDLINE)", _EXPORT),
     _text(rb"%0 \w[^\n]*\n(?:%[A-Z0-9@!] [^\n]*\n){2}", "a file of references (EndNote)", _EXPORT),
     # Speech.
@@ -243,6 +296,14 @@ SIGNATURES: Sequence[Signature] = (
           r"sed -E 's/^(__label__\S+\s+)+//' FILE > texts.txt"),
     _text(_counts_its_lines, "a text with the number of its documents in its first line, as for GibbsLDA++",
           "remove that line", "tail -n +2 FILE > texts.txt"),
+    _text(_are_rows_of_numbers, "a table of numbers", "if its rows are document, word and count, name it .tsv and say "
+          f"which with {argument('document_column')}, {argument('word_column')} and {argument('count_column')}; if it "
+          "has a column of counts for each word, ingest the array", "numpy.loadtxt('FILE')"),
+    _text(_are_vectors, "a file of word vectors", "ingest the texts that they were learned from"),
+    _text(_is_dictionary, "a dictionary of gensim", "give it beside the counts, as the vocabulary",
+          "sort -n FILE | awk -F'\\t' 'NF > 1 {print $2}' > words.txt"),
+    _text(_are_labelled, "a table of a label and a text in each line", "its labels would become words: name it .tsv",
+          "mv FILE texts.tsv"),
     _text(_double_colons, "a table with cells between '::'", "put tabs between them",
           r"sed 's/::/\t/g' FILE > table.tsv"),
 )

@@ -76,7 +76,6 @@ class Ingestion:
             "without words": self.empty_documents,
             "left out as too short": self.short_documents,
             "left out, as the corpus has their ids": self.skipped,
-            "of the corpus replaced": self.replaced,
         }
         pieces = [
             self._figures(),
@@ -91,6 +90,9 @@ class Ingestion:
         if not self.documents_before:
             return f"{documents}, {counted(self.words, 'word')}, {tokens}"
         words = f"{counted(self.words, 'word')}, {self.new_words:,} of them new"
+        if self.replaced:
+            added = counted(max(self.documents - self.replaced, 0), "document")
+            return f"{added} added to {self.documents_before:,} and {self.replaced:,} replaced, {tokens}; {words}"
         return f"{documents} added to {self.documents_before:,}, {tokens}; {words}"
 
     def to_dict(self) -> dict[str, Any]:

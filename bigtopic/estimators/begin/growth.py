@@ -11,8 +11,10 @@ from bigtopic.estimators.saved.settings import without_password
 
 __all__ = ["first_new_row", "is_same", "next_row", "since"]
 
-_IN_PYTHON = "call partial_fit(documents) with those, or give first_new=, their first row"
-_ALL = "pass --documents all to learn from all of them"
+_LEARN = either(
+    "call partial_fit(documents) with those, or give first_new=, their first row",
+    "pass --documents all to learn from all of them",
+)
 
 
 def next_row(corpus: Corpus) -> int:
@@ -51,7 +53,7 @@ def first_new_row(run: Mapping[str, Any] | None, corpus: Corpus) -> int:
     if not is_same(run, corpus):
         raise SettingError(
             f"the model learned from {_named(known.get('url'))}, not from {_named(corpus.url)}, so which documents are "
-            f"new is not known: {either(_IN_PYTHON, _ALL)}"
+            f"new is not known: {_LEARN}"
         )
     n_known = known["documents"]
     if "rows" not in known:  # recorded by a version that counted documents alone

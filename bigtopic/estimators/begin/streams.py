@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import warn
+from bigtopic.errors import either, warn
 from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.array_declarations import array_specs
@@ -126,7 +126,8 @@ def warn_of_left_out(model: TopicModel, corpus: Corpus) -> None:
         shown = ", ".join([*found[:_SHOWN], *["..."] * (len(found) > _SHOWN)])
         warn(
             f"partial_fit: the documents have words that were left out of the first documents ({shown}), which become "
-            "words of the topics; to leave them out, pass corpus.filter_vocabulary(drop=[...])",
+            "words of the topics"
+            + either("; to leave them out, pass corpus.filter_vocabulary(drop=[...])", ""),
         )
 
 

@@ -14,6 +14,7 @@ from bigtopic.questions import compare, merge
 from bigtopic.questions.find import topics_of_words
 from bigtopic.questions.table import frame
 from bigtopic.questions.tree import TopicTree, tree_of
+from bigtopic.questions.words import top_labels
 from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicQuestions"]
@@ -99,17 +100,21 @@ class TopicQuestions(TopicInference):
 
         Returns
         -------
-        table of topic, label, other (its topic in the other model), similarity, gained and lost (the words whose
-        probability rose and fell most). A topic without a match, because the models have different numbers of topics,
-        has None for the other, the similarity, or itself
+        table of topic, label, other (its topic in the other model), other_label, similarity, gained and lost (the
+        words whose probability rose and fell most). A topic without a match, because the models have different numbers
+        of topics, has None for the other, its label, the similarity, or itself
         """
         from bigtopic.evaluation.source import topics_of
 
         require_positive("n_top", n_top)
-        found = compare.changes(self.topic_source(), topics_of(other), n_top, measure)
-        labels = self.topic_labels_
-        own = [None if topic is None else labels[topic] for topic in found["topic"]]
-        return frame({"topic": found["topic"], "label": own, **found})
+        source = topics_of(other)
+        found = compare.changes(self.topic_source(), source, n_top, measure)
+        names = {"topic": self.topic_labels_, "other": top_labels(source)}
+        own, its = (
+            [None if k is None else labels[k] for k in found[which]] for which, labels in names.items()
+        )
+        table = {"topic": found["topic"], "label": own, "other": found["other"], "other_label": its}
+        return frame(table | found)
 
     def topic_tree(self, measure: str = "hellinger") -> TopicTree:
         """The hierarchy of the topics by how alike their words are; its `cut(n)` gives groups for `merge_topics`."""

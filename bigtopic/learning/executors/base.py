@@ -77,14 +77,13 @@ class Executor(ABC):
         arrays meanwhile. When it returns, the state of the tasks' documents is written. Keep a bounded number of
         results: the tasks may be those of the whole corpus."""
 
-    def concurrent_rounds(
-        self, rounds: Sequence[Sequence[SliceTask]], arrays: Arrays
-    ) -> Sequence[Stats]:
+    def concurrent_rounds(self, rounds: Sequence[Sequence[SliceTask]], arrays: Arrays) -> Sequence[Stats]:
         """The statistics of several rounds, for each the sum of its tasks."""
         return [self.map_reduce(tasks, arrays) for tasks in rounds]
 
     def prefetch(self, tasks: Sequence[Task]) -> None:
-        """These tasks are the next ones but for those that are computed first. Does nothing unless overridden."""
+        """These tasks are the next ones but for those that are computed first."""
+        return None
 
     @contextmanager
     def stepping(self) -> Iterator[Callable[[Additions], None]]:
@@ -92,7 +91,8 @@ class Executor(ABC):
         yield partial(Additions.do, n_threads=1)
 
     def moved(self, pass_number: int) -> None:
-        """The params count another round of this pass. Does nothing unless overridden."""
+        """The params count another round of this pass."""
+        return None
 
     def advance(
         self,
@@ -190,6 +190,7 @@ class Executor(ABC):
     def close(self) -> None:
         """Release threads, files and data on workers. May be called repeatedly, and after a failure; `advance` is never
         called after it."""
+        return None
 
     def __enter__(self) -> Self:
         return self

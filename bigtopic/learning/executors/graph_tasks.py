@@ -56,20 +56,21 @@ def nodes(tasks: Sequence[Task], n_nodes: int) -> list[Node]:
 
 def _read_alone(tasks: Sequence[Task]) -> Node:
     """The same tasks, whose read blocks hold no documents of other nodes."""
-    if not all(isinstance(task, SliceTask) for task in tasks):
+    slices = [task for task in tasks if isinstance(task, SliceTask)]
+    if len(slices) < len(tasks):
         return tuple(tasks)
-    refs = _alone([task.refs[0] for task in tasks])
-    return tuple(replace(task, ref=ref) for task, ref in zip(tasks, refs, strict=True))
+    refs = _alone([task.ref for task in slices])
+    return tuple(SliceTask(ref, task.iteration) for task, ref in zip(slices, refs, strict=True))
 
 
 def _alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
-    alone: list[SliceRef] = []
-    for _, together in groupby(refs, lambda ref: ref.read_block):
-        own = list(together)
-        start, stop = own[0].start, own[-1].stop
-        for ref in own:
-            alone.append(replace(ref, read_block_start=start, read_block_stop=stop, rest=_alone(ref.rest)))
-    return tuple(alone)
+    """The slices, which no read block has together with others."""
+    together = (list(own) for _, own in groupby(refs, lambda ref: ref.read_block))
+    return tuple(
+        replace(ref, read_block_start=own[0].start, read_block_stop=own[-1].stop, rest=_alone(ref.rest))
+        for own in together
+        for ref in own
+    )
 
 
 def placed(n_tasks: int, n_threads: Mapping[str, int]) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from bigtopic.errors import ON_THREADS
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import whole
 from bigtopic.learning.executors.base import (
@@ -169,8 +170,12 @@ def _begins_round(tasks: Sequence[Task]) -> bool:
 
 def _next_iteration(nodes: Sequence[Node], tasks: Sequence[Task]) -> list[Node]:
     """Further tasks for the slices of some nodes, whose state is where these were computed."""
-    iteration = tasks[0].iteration  # type: ignore[union-attr]
-    return [tuple(replace(task, iteration=iteration) for task in node) for node in nodes]  # type: ignore[call-arg]
+    first = tasks[0]
+    assert isinstance(first, SliceTask)
+    return [
+        tuple(SliceTask(task.ref, first.iteration) for task in node if isinstance(task, SliceTask))
+        for node in nodes
+    ]
 
 
 def _prefixes(run: Run) -> tuple[str, ...]:
@@ -191,7 +196,7 @@ def _checked(total: Stats, mark: str, n_nodes: int) -> Stats:
     if (found := info.pop(mark, 0.0)) != n_nodes:
         raise Mistaken(
             f"Dask returned repeatedly, for {n_nodes - found:.0f} of {n_nodes} tasks, the results of an earlier round; "
-            "restart the cluster, or pass client=False to run on threads"
+            f"restart the cluster, or {ON_THREADS}"
         )
     return replace(total, info=info)
 

@@ -26,7 +26,9 @@ from bigtopic.types import Stats
 __all__ = ["EXECUTOR", "ThreadExecutor"]
 
 READ_BLOCKS_AHEAD = 2  # of the next exchange
-SLICES_AHEAD = 2  # of the next exchange, besides one for each thread: the later ones are read while these are at work
+SLICES_AHEAD = (
+    2  # of the next exchange, besides one for each thread: the later ones are read while these are at work
+)
 
 
 class ThreadExecutor(Executor):

@@ -141,8 +141,7 @@ class _Replica:
 def _prepared(
     refs: Sequence[SliceRef], read: Read, arrays: Start, work: Work
 ) -> tuple[dict[str, np.ndarray], dict[SliceRef, Prepared]]:
-    """The rows of each axis that some slices need, in increasing order, and their documents with positions among these.
-    """
+    """The rows of each axis that some slices need, in increasing order; the documents, with positions among them."""
     documents = {ref: prepare(read(ref), arrays, work) for ref in refs}
     ids, positions = dict[str, np.ndarray](), dict[str, np.ndarray]()
     for axis, n_rows in {array.axis: array.n_rows for array in arrays.values()}.items():
@@ -154,7 +153,9 @@ def _prepared(
             ids[axis] = np.flatnonzero(places).astype(np.int32)
             places[ids[axis]] = np.arange(len(ids[axis]))
     for ref, one in documents.items():
-        axes = {axis: places[own] for axis, places in positions.items() if (own := one.axes[axis]) is not None}
+        axes = {
+            axis: places[own] for axis, places in positions.items() if (own := one.axes[axis]) is not None
+        }
         documents[ref] = replace(one, axes=axes)
     return ids, documents
 

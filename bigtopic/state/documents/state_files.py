@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import ClusterError, CorpusDamaged, StoreError
+from bigtopic.errors import ON_THREADS, ClusterError, CorpusDamaged, StoreError
 from bigtopic.state.contract.kernel_results import check_state, check_state_names
 from bigtopic.state.documents.state_checksums import Checksums, WrittenSpan, checksum
 from bigtopic.storage.place import Place
@@ -36,8 +36,8 @@ from bigtopic.types import Hyper, StateSpec
 __all__ = ["REMEDY", "SPARE", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
 
 REMEDY = (
-    "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
-    "client=False to run on threads"
+    "this method keeps labels of documents in files of the driver's machine: use workers on this machine, "
+    f"or {ON_THREADS}"
 )
 _CANNOT = "the model counts what it remembers of documents (such as labels) and cannot go on without it"
 _RESTORE = f"{_CANNOT}: restore this file from a copy, or fit the model again"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigtopic.errors import SettingError, StoreError, argument
+from bigtopic.errors import SettingError, StoreError, argument, either
 from bigtopic.state.documents.state_files import StateFiles
 from bigtopic.storage.local import told
 from bigtopic.storage.place import Place
@@ -145,7 +145,8 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
         raise SettingError(
             f"what this method remembers of documents needs {need:,} bytes for up to {n_passes} passes, and {folder} "
             f"has {free:,} free; free space, take a folder on a larger disk (that of {argument('checkpoint', ...)}, "
-            "and without it the environment variable TMPDIR), or keep fewer versions with Checkpoint(keep=)"
+            "and without it the environment variable TMPDIR)"
+            f"{either(', or keep fewer versions with Checkpoint(keep=)', '')}"
         )
 
 

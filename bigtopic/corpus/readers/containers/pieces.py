@@ -53,18 +53,19 @@ def pieces(
     find: Find = line_start,
     *,
     begin: int = 0,
-    target: int = 0,
+    n_shorter: int = 1,
     whole: bool = False,
     opened: Callable[[bytes], int] | None = None,
     ends: Count = newlines,
 ) -> Iterator[Chunk]:
-    """Chunks of about `target` bytes.
+    """Chunks of about `CHUNK_BYTES`.
 
     Parameters
     ----------
     find : (buffer, start) -> position in the buffer of the first boundary after start, or -1 when it needs more.
         Without `whole`, a plain file is not read between boundaries, and the buffer begins somewhere
         in a document.
+    n_shorter : how many times shorter chunks are: where a second is not enough to parse one, Ctrl-C has to wait
     begin : bytes to leave out at the beginning (a header of whole lines)
     whole : yield every chunk with its bytes, for readers that look at all of them
     opened : buffer -> start of the unterminated cell in it, for the message
@@ -75,7 +76,7 @@ def pieces(
     InputError
         Naming the line of a document that is longer than `DOCUMENT_BYTES`.
     """
-    target = target or CHUNK_BYTES
+    target = CHUNK_BYTES // n_shorter
     if file.plain and not whole:
         yield from _seek(file, find, begin, target, ends)
     else:

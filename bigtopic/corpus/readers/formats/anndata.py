@@ -179,7 +179,7 @@ def _sample(file: File, path: str) -> np.ndarray:
 
 
 def _without_x(name: str, others: Iterable[str]) -> InputError:
-    where = f"pass {_any_of(others)}" if others else "put the counts there (adata.X = counts)"
+    where = f"pass {' or '.join(others)}" if others else "put the counts there (adata.X = counts)"
     return InputError(f"{name} has no X; {where}")
 
 
@@ -193,17 +193,13 @@ def _refuse_normalised(
     if counts:
         raise InputError(
             f"X of {name} holds {found[1]} values, such as {values.flat[found[0]]:g}: it is normalised or scaled; "
-            f"whole counts are stored beside it: pass {_any_of(counts)}"
+            f"whole counts are stored beside it: pass {' or '.join(counts)}"
         )
 
 
 def _wrong(values: np.ndarray, weights: bool) -> tuple[int, str] | None:
     """What makes these no counts; of what is not even a number, another check speaks."""
     return check_counts(values.ravel(), weights) if values.dtype.kind in "iufb" else None
-
-
-def _any_of(ways: Iterable[str]) -> str:
-    return " or ".join(ways)
 
 
 def _reader(name: str, place: _Place, x: Any, obs: Any, words: Any, options: Options) -> AnnDataReader:

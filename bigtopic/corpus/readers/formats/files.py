@@ -27,13 +27,15 @@ def match(file: File) -> float:
     return 0.0
 
 
-def open_reader(files: Sequence[File], options: Options) -> FilesReader:
+def open_reader(files: Sequence[File], options: Options, left_out: Sequence[File] = ()) -> FilesReader:
     found: list[tuple[str, File]] = []
     for file in files:
         if is_local_directory(file.path):
             found += _below(file.path)
         else:
             found.append((file.path.rsplit("/", 1)[-1], file))
+    without = {file.path for file in left_out}
+    found = [(name, file) for name, file in found if file.path not in without]
     size = sum(file.size for _, file in found)
     nested = any("/" in name for name, _ in found)
     return FilesReader("files", options, size=size, found=tuple(found), nested=nested)

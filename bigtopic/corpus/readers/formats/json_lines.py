@@ -31,13 +31,14 @@ from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import BODIES, record_documents, record_layout
 from bigtopic.corpus.readers.support.records import Layout as Fields
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, argument
 
 __all__ = ["match", "open_reader"]
 
 _BLANK = " \t\n\r\v\f"  # what bytes.strip() takes away, so that streams count the same lines
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 _PIECE = 1 << 16  # bytes counted at a time, which stay in the processor's cache
+_LEAST_WORDS = 10  # of a vocabulary, rather than a document whose counts happen to be 1, 2, 3
 _LOOK = 1000  # values that show what the documents are
 _decode = (
     json.JSONDecoder().raw_decode
@@ -136,12 +137,26 @@ def _refuse_wrapped(file: File, items: Sequence[Any], options: Options) -> None:
     if {str(name).lower() for name in items[0]} & {*BODIES}:
         return
     refuse_foreign(file.path, file.sample, text=True, forced=options.forced)
+    if _is_vocabulary(items[0]):
+        raise InputError(
+            f"{file.path} maps {len(items[0])} words to their numbers, which is a vocabulary and holds no documents; "
+            f"give it beside them: {argument('vocabulary', ...)}, as json.load reads it"
+        )
     for name, value in items[0].items():
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             raise InputError(
                 f"{file.path} is one JSON object whose field {name!r} holds a list of records; if they are the "
                 f"documents, take them out: jq -c '.[{json.dumps(name)}][]' {file.path} > documents.jsonl"
             )
+
+
+def _is_vocabulary(item: Mapping[str, Any]) -> bool:
+    """Whether the values are the numbers from 0 or 1 on, each once, of more words than a short document has."""
+    numbers = list(item.values())
+    if len(numbers) < _LEAST_WORDS or not all(type(number) is int for number in numbers):
+        return False
+    least = min(numbers)
+    return least in (0, 1) and sorted(numbers) == list(range(least, least + len(numbers)))
 
 
 @dataclass
@@ -151,10 +166,6 @@ class JsonLinesReader(DocumentReader):
     files: tuple[File, ...] = field(default=())
     layouts: tuple[Layout | None, ...] = field(default=())
     layout: Fields = field(default_factory=Fields)
-
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
 
     def streams(self) -> list[Any]:
         whole = self.options.whole

@@ -23,9 +23,13 @@ _NUMBER = re.compile(rb"[\d.]+(?:[eE]-?\d+)?")
 
 
 def match(file: File) -> float:
-    """Three lines or more of an id, a label that others share and a text, divided by tabs alone; not a table."""
+    """Three lines or more of an id, a label that others share and a text, divided by tabs alone; not a table. By name,
+    divided by blanks.
+    """
     if file.name.lower().endswith((".csv", ".tsv", ".tab")):
         return 0.0
+    if file.name.lower().endswith(".mallet"):
+        return 0.85 if all(len(line.split(maxsplit=2)) > 2 for line in sample_lines(file)) else 0.0
     found = [_LINE.fullmatch(line.rstrip()) for line in sample_lines(file)]
     matches = [line for line in found if line is not None]
     if len(matches) < 3 or len(matches) < len(found) or _is_header(matches[0][0]):

@@ -133,12 +133,21 @@ class _Forward:
 
 def _check_entries(header: TripleFile) -> None:
     """SciPy allocates what a header says: no more than what follows it can be."""
-    size = -header.begin
+    size, n_lines = -header.begin, 0
+    longer = re.compile(rb"^[ \t]*(?:[^\s]+[ \t]+){%d}[^\s]" % (3 if header.has_count else 2), re.MULTILINE)
     for chunk in pieces(header.file, whole=True):
         if not bytes(chunk.data[max(0, -size) :]).isascii():  # SciPy may crash
             raise InputError(
                 f"{header.file.path} holds bytes that are not of numbers below its header; get it again"
             )
+        if not header.dense and (
+            wrong := longer.search(chunk.data, max(0, -size))
+        ):  # SciPy passes over the rest
+            at = n_lines + chunk.data.count(b"\n", 0, wrong.start()) + 1
+            raise InputError(
+                f"{header.file.path}, line {at}: there are more numbers than document, word and count; correct the line"
+            )
+        n_lines += chunk.data.count(b"\n")
         size += len(chunk.data)
         if size > _IN_MEMORY:
             raise InputError(

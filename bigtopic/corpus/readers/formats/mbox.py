@@ -23,7 +23,7 @@ from bigtopic.corpus.readers.support.record_files import RecordReader
 
 __all__ = ["match", "open_reader"]
 
-_ENVELOPE = rb"From \S[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n"
+_ENVELOPE = rb"From \S(?>[^\n]*?\d\d:\d\d)(?>[^\n]*?\d{4})[^\n]*\n"  # atomic: linear in the line
 _BEGIN = re.compile(_ENVELOPE + rb"(?:>From [^\n]*\n)?[!-9;-~]+:[ \t\r\n]")
 _BETWEEN = re.compile(rb"\n\r?\n(?=" + _ENVELOPE + rb"[!-9;-~]+:[ \t\r\n])")
 
@@ -50,7 +50,7 @@ class MboxStream:
     whole: bool
 
     def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, next_message, whole=self.whole):
+        for chunk in pieces(self.file, next_message, n_shorter=8, whole=self.whole):
             yield replace(chunk, n_docs=len(_BETWEEN.findall(chunk.data)) + 1) if self.whole else chunk
 
 

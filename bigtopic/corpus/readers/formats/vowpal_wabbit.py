@@ -88,4 +88,6 @@ def _counts(namespace: str) -> list[tuple[str, float]]:
 
 def _value(part: str) -> tuple[str, float]:
     word, colon, number = part.rpartition(":")
+    if colon and not word:
+        raise ValueError("a count without a word")
     return (word, float(number)) if colon else (part, 1.0)

@@ -164,10 +164,6 @@ def _listed(chunk: Chunk, name: str) -> list[Any]:
 class ArrowReader(DocumentReader):
     layout: TableLayout = field(default_factory=lambda: TableLayout(()))
 
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
-
     def documents(self, chunk: Chunk) -> Documents:
         with _whole(chunk.name, chunk.start, chunk.stop):
             found = {name: _listed(chunk, name) for name in chunk.data.schema.names}

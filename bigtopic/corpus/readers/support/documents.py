@@ -148,11 +148,6 @@ class DocumentReader:
         return self.options.vocabulary
 
     @property
-    def body_name(self) -> str | None:
-        """Name of the field or column with the document, where there are several."""
-        return None
-
-    @property
     def n_words(self) -> int | None:
         return None if self.vocabulary is None else len(self.vocabulary)
 

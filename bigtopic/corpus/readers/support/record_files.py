@@ -40,10 +40,6 @@ class RecordReader(DocumentReader):
         size = sum(file.size for file in files)
         return cls(name, options, kind, size, files=tuple(files), layout=layout, taken=taken)
 
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
-
     def file_of(self, chunk: Chunk) -> File:
         return next(file for file in self.files if file.path == chunk.name)
 

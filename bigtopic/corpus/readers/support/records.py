@@ -25,6 +25,9 @@ from bigtopic.errors import InputError, argument
 __all__ = ["Layout", "is_record", "record_documents", "record_layout"]
 
 
+_INVERTED = "abstractinvertedindex"  # of OpenAlex
+
+
 @dataclass(frozen=True)
 class Layout:
     """Names of the fields; no bodies: the whole record is the document; `taken` says what was guessed."""
@@ -110,6 +113,17 @@ def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | No
     def first(i: int) -> list[Any]:
         return [record.get(fields[i]) for record in records[:SAMPLE_ROWS]]
 
+    if (
+        options.text_column is None
+        and not {*map(fold, names)} & {*PLAINEST}
+        and _INVERTED in map(fold, names)
+    ):
+        name = names[[*map(fold, names)].index(_INVERTED)]
+        raise InputError(
+            f"{where}: {name!r} holds where each word of the abstract is; make counts of it: "
+            f"jq -c '.counts = (.{name} // {{}} | map_values(length))' {where} > counts.jsonl (or name another field "
+            f"with {argument('text_column', ...)})"
+        )
     texts = any(fold(name) in PLAINEST for name in names)
     numbers = not texts and all(kind_of_cells(first(i)) == "number" for i in range(len(names)))
     table = Sample(names, first, (numbers,) * len(names))

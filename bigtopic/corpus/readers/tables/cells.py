@@ -29,10 +29,6 @@ class CellsReader(DocumentReader):
     layout: TableLayout = field(default_factory=lambda: TableLayout(()))
     untyped: bool = False
 
-    @property
-    def body_name(self) -> str | None:
-        return self.layout.body_name
-
     def cells(self, chunk: Chunk) -> tuple[list[list[Any]], Callable[[int], str]]:
         """The columns of a chunk, in the order of the layout, and what names each row."""
         raise NotImplementedError
@@ -64,6 +60,9 @@ def _count(value: Any, i: int, place: Callable[[int], str]) -> float:
         raise InputError(f"{place(i)}: count {str(value)[:60]!r} is not a number; correct it") from None
 
 
+_LONGEST_NUMBER = 400  # characters, more than any has that is written out
+
+
 def numeric_columns(columns: Sequence[Sequence[Any]]) -> tuple[bool, ...]:
     """Whether each column holds numbers, or texts that are all numbers, and not only missing cells."""
     return tuple(map(_numeric, columns))
@@ -71,6 +70,8 @@ def numeric_columns(columns: Sequence[Sequence[Any]]) -> tuple[bool, ...]:
 
 def _numeric(cells: Sequence[Any]) -> bool:
     present = [cell for cell in cells if cell is not None and cell != ""]
+    if any(isinstance(cell, str) and len(cell) > _LONGEST_NUMBER for cell in present):
+        return False  # NumPy makes all cells as long as the longest
     try:
         np.array(present, str).astype(float)
     except ValueError:

@@ -12,6 +12,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ from bigtopic.errors import InputError, SettingError, argument, did_you_mean
 
 __all__ = ["choose", "moved_up", "refuse_matrix", "table_layout"]
 
+_CODE = re.compile(r"\s*[!-~]*\s*")
 _MOST_LONG = 8  # columns of a table of (document, word, count): the words of a matrix are more
 _FEWEST_ROWS = 4  # which tell ids from counts
 _SENTENCE = 4  # words, in the mean, from which on a column holds texts
@@ -243,7 +245,10 @@ def _bodies(
             f"{where} has several columns {name!r}; rename or remove all but one, or name one with "
             f"{argument('text_column', ...)}"
         )
-    return (body,), {"text_column": name}
+    others = [table.names[at] for at in usable if at != body] if body in usable else []
+    others += [table.names[i] for i, one in enumerate(folded) if one == "title" and i != body]
+    beside = {"kept beside it": ", ".join(others)} if others else {}
+    return (body,), {"text_column": name, **beside}
 
 
 def _may_be_text(folded: str, kind: str) -> bool:
@@ -261,7 +266,8 @@ def _only_text(table: Sample) -> int | None:
     texts = [i for i in free if kinds[i] == "text"]
     found = texts or [i for i in free if kinds[i] == "document"] or [i for i in free if kinds[i] == ""]
     if len(found) < 2:
-        return found[0] if found and not _may_name_rows(table, found[0], kinds) else None
+        named = not found or _may_name_rows(table, found[0], kinds) or _are_codes(table, found[0])
+        return None if named else found[0]
     if not texts:
         return None
     lengths = {i: table.words_per_cell(i) for i in texts}
@@ -276,6 +282,12 @@ def _may_name_rows(table: Sample, at: int, kinds: Mapping[int, str]) -> bool:
     """Whether a column of single words, beside several of numbers, may hold the names of the rows of a matrix."""
     others = [kind for i, kind in kinds.items() if i != at]
     return len(others) > 1 and {*others} <= {"number", "code"} and 0 < table.words_per_cell(at) <= 1
+
+
+def _are_codes(table: Sample, at: int) -> bool:
+    """Whether a column beside others has single words without letters of another script, such as names and hashes."""
+    cells = [value for value in table.first(at) if isinstance(value, str)]
+    return len(table.names) > 1 and len(cells) > 1 and all(_CODE.fullmatch(cell) for cell in cells)
 
 
 def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: str, what: str) -> int | None:

@@ -44,34 +44,10 @@ WORDS = ("word", "term", "token", "feature", "wordid", "termid")
 COUNTS = ("count", "n", "freq", "frequency", "tf", "value", "weight", "counts")
 TEXTS = frozenset(BODIES) - {"document", "counts"}
 _FURTHER = (
-    *(
-        "title",
-        "name",
-        "date",
-        "year",
-        "month",
-        "time",
-        "timestamp",
-        "createdat",
-        "user",
-        "url",
-        "link",
-        "source",
-    ),
-    *(
-        "label",
-        "category",
-        "class",
-        "kind",
-        "type",
-        "topic",
-        "subject",
-        "section",
-        "genre",
-        "sentiment",
-        "target",
-    ),
-    *("rating", "score", "stars", "language", "lang", "country", "journal", "publisher"),
+    *("title", "name", "date", "year", "month", "time", "timestamp", "createdat", "user", "url"),
+    *("link", "source", "label", "category", "class", "kind", "type", "topic", "subject", "section"),
+    *("genre", "sentiment", "target", "rating", "score", "stars", "language", "lang", "country"),
+    *("journal", "publisher"),
 )
 KNOWN = frozenset((*BODIES, *IDS, *AUTHORS, *DOCUMENTS, *WORDS, *COUNTS, *_FURTHER))
 _DATE = re.compile(

@@ -103,10 +103,9 @@ def make(request) -> Make:
 
 @pytest.fixture(autouse=True, scope="module")
 def exchanges_of_a_large_corpus() -> Iterator[None]:
-    """Four rounds begin from the same params."""
+    """Twelve rounds begin from the same params."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchanges, "ROUNDS", 1)
-        patch.setattr(exchanges, "FIRST", 4)
         yield
 
 

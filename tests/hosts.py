@@ -205,23 +205,6 @@ def _wait_for(client: Any, name: str, process: Fork | subprocess.Popen[bytes]) -
 
 
 @contextmanager
-def in_groups(client: Any, n_workers: int = 4) -> Iterator[None]:
-    """Have the workers of a client add up in groups, in this context, if there are at least `n_workers` of them."""
-    from bigtopic.learning.all_reduce import direct
-
-    def set_least(n: int) -> None:
-        from bigtopic.learning.all_reduce import direct
-
-        direct.GROUPS_FROM = n
-
-    client.run(set_least, n_workers)
-    try:
-        yield
-    finally:
-        client.run(set_least, direct.GROUPS_FROM)
-
-
-@contextmanager
 def private_networks(n_hosts: int) -> Iterator[tuple[str, list[Host]]]:
     """The address of this process on a bridge, and hosts that are joined to it, each by a pair of devices."""
     first = FOR_TESTS[secrets.randbelow(FOR_TESTS.num_addresses >> 3) << 3]

@@ -2,7 +2,7 @@
 
 from numba import njit
 
-__all__ = ["add_rows", "join_ids", "join_rows", "put_rows", "take_rows", "topic_change"]
+__all__ = ["add_rows", "join_ids", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -41,55 +41,6 @@ def add_rows(a, b, places, start, stop, out):
         else:
             for k in range(n_columns):
                 target[k] = a[i, k] + b[j, k]
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def join_rows(ids_a, ids_b, a, b, lookup):
-    """a[i] += b[j] where ids_a[i] == ids_b[j]; the other rows of b and their ids move to its beginning. Returns their
-    number.
-
-    `lookup` is as for `join_ids`: the rows of a, followed by those that are left of b, are what `add_rows` gives.
-    """
-    n_left = 0
-    for i in range(len(ids_a)):
-        lookup[ids_a[i]] = i
-    for j in range(len(ids_b)):
-        i, source = lookup[ids_b[j]], b[j]
-        if i >= 0:
-            target = a[i]
-            for k in range(len(target)):
-                target[k] += source[k]
-        else:
-            target = b[n_left]
-            if n_left < j:
-                for k in range(len(target)):
-                    target[k] = source[k]
-            ids_b[n_left] = ids_b[j]
-            n_left += 1
-    for i in range(len(ids_a)):
-        lookup[ids_a[i]] = -1
-    return n_left
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def take_rows(values, places, out):
-    """out[i] = the first columns of values[places[i]]."""
-    for i in range(len(places)):
-        source = values[places[i]]
-        for k in range(out.shape[1]):
-            out[i, k] = source[k]
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def put_rows(values, places, out):
-    """out[places[i]] = values[i], and zeros in further columns."""
-    n = values.shape[1]
-    for i in range(len(places)):
-        target = out[places[i]]
-        for k in range(n):
-            target[k] = values[i, k]
-        for k in range(n, out.shape[1]):
-            target[k] = 0
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

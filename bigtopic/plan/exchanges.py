@@ -27,6 +27,10 @@ from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 __all__ = [
+    "CONCURRENT",
+    "FIRST",
+    "GROWTH",
+    "MISSED_SHARE",
     "PROMPT",
     "REPLICAS",
     "REPLICA_UPDATES",
@@ -35,6 +39,7 @@ __all__ = [
     "concurrent_rounds",
     "divided",
     "exchange_of",
+    "largest_exchange",
     "replicas_of_corpus",
     "rounds_before",
     "undivided_rounds",
@@ -116,7 +121,7 @@ def _starts(before: int, n_rounds: int, sizes: Sizes) -> list[int]:
 def _length(done: int, sizes: Sizes) -> int:
     """Rounds of an exchange after so many rounds, at most."""
     if _has_replicas(done, sizes):
-        return max(1, min(sizes.replicas * sizes.replica_updates, _largest_exchange(done, sizes.replicas)))
+        return max(1, min(sizes.replicas * sizes.replica_updates, largest_exchange(done, sizes.replicas)))
     if done < PROMPT or sizes.concurrent == 1:
         return 1
     length = min(sizes.concurrent, max(FIRST, done // GROWTH))
@@ -127,7 +132,8 @@ def _has_replicas(done: int, sizes: Sizes) -> bool:
     return sizes.replicas > 1 and done >= sizes.undivided
 
 
-def _largest_exchange(done: int, replicas: int) -> int:
+def largest_exchange(done: int, replicas: int) -> int:
+    """Rounds of an exchange of replicas after so many rounds, at most."""
     return min(done * replicas // (MISSED_SHARE * (replicas - 1)), done // (MISSED_SHARE - 1))
 
 
@@ -150,7 +156,7 @@ def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) ->
     replicas : 1 where an exchange would not be worth its time
     updates : the most of each replica in an exchange
     """
-    n_updates = _largest_exchange(n_rounds, REPLICAS) // REPLICAS
+    n_updates = largest_exchange(n_rounds, REPLICAS) // REPLICAS
     words = n_words / max(1.0, minibatch_entries)
     if n_updates < max(LEAST_UPDATES, LEAST_ENTRIES_PER_WORD * words):
         return 1, REPLICA_UPDATES

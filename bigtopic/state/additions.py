@@ -38,14 +38,14 @@ class Additions:
         """Put off an addition."""
         self._additions.append(Addition(raw, ids, values, factor))
 
-    def do(self, n_threads: int) -> None:
-        """Do all that was put off, in parts that have rows of their own."""
-        additions, self._additions = self._additions, []
-        if not additions:
+    def do(self, n_threads: int = 1) -> None:
+        """Do all that was put off, in parts that have rows of their own. The caller keeps Ctrl-C away."""
+        if not self._additions:
             return
-        calls = [call for same in _alike(additions) for call in _calls(same)]
-        n = _n_parts(n_threads, min(len(additions), MOST_PARTS))
+        calls = [call for same in _alike(self._additions) for call in _calls(same)]
+        n = _n_parts(n_threads, min(len(self._additions), MOST_PARTS))
         places = np.empty((n, _kernels.PLACES), np.int64)
+        self._additions = []
         in_parts([partial(_do, calls, part, n, places[part]) for part in range(n)])
 
 

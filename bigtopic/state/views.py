@@ -32,17 +32,16 @@ def take_view(
     arrays: Mapping[str, LazyArray | Overlay],
     kinds: Mapping[str, str],
     ids: Mapping[str, np.ndarray | None],
-    *,
-    in_place: bool = True,
 ) -> View:
     """The rows `ids[axis]` of every array that a kernel reads, in the form it declared.
+
+    "Stored" rows may be those of the arrays themselves, so nothing moves these while the view is used.
 
     Parameters
     ----------
     arrays : params by name
     kinds : {array name: "mean", "expected_log", "counts" or "stored"}
     ids : {axis: int32 ids}; all rows of the other axes
-    in_place : whether "stored" rows may be read in place, because nothing moves the arrays while the view is used
     """
     rows: dict[str, np.ndarray] = {}
     totals: dict[str, np.ndarray] = {}
@@ -51,7 +50,7 @@ def take_view(
         if isinstance(array, Overlay):
             array, wanted = array.local(wanted), None
         totals[name] = padded_totals(array)
-        copied = kind == "stored" and not (in_place and can_be_in_place(array))
+        copied = kind == "stored" and not can_be_in_place(array)
         rows.update(READERS["counts" if copied else kind](name, array, array.rows_of(wanted)))
     return View(rows, totals)
 

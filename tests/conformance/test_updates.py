@@ -80,7 +80,7 @@ def dense_pass(method: Method, model, corpus) -> np.ndarray:
 def test_a_pass_is_that_of_the_references(name):
     if len(get(name).schemes) > 1:
         pytest.skip("of two arrays: see the kernel's own tests")
-    method = replace(get(name), inner=1, delay=0)
+    method = replace(get(name), inner=1)
     few = {option: value for option, value in FEW.items() if option in method.kernel_options({})}
     corpus = from_matrix(COUNTS, [f"w{i}" for i in range(N_WORDS)])
     model = new_model(method, N_COMPONENTS, corpus.vocabulary, n_tokens=corpus.n_tokens, options=few)

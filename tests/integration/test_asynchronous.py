@@ -6,7 +6,6 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from reference import case
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
 # inner iterations wait for each other, so nothing of them is asynchronous
-PROMPT = [replace(method, delay=0) for method in map(table.get, case.methods_of_lda()) if method.inner == 1]
+PROMPT = [method for method in map(table.get, case.methods_of_lda()) if method.inner == 1]
 
 
 def new(method: Method, corpus: Corpus) -> TopicModel:

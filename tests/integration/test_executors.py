@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bigtopic.learning.executors.among_workers import AmongWorkers, replica_graph
 from reference import serial
 
 from bigtopic import methods as table
@@ -22,16 +21,18 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors, sharing
-from bigtopic.learning.executors import choice, graphs, sending, whole
-from bigtopic.learning.executors.graph_tasks import n_tasks, node_tasks, placed
-from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
+from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
+from bigtopic.learning.executors.graph_tasks import n_nodes, nodes, placed, remembering_graph, sum_graph
+from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.reduce import cut
 from bigtopic.learning.replicas.share import Share
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits
+from bigtopic.learning.tasks import ShareTask, SliceTask
 from bigtopic.learning.train import train
+from bigtopic.learning.work import Iteration
 from bigtopic.methods import Method
 from bigtopic.parallel import cluster
 from bigtopic.plan import exchanges
@@ -113,21 +114,25 @@ def test_rounds_of_many_slices_give_the_same_bits_when_a_task_is_lost(many_slice
 
 
 def test_a_long_round_is_several_tasks_for_each_thread_and_a_short_one_a_task():
-    assert [n_tasks(threads, 1e4) for threads in (0, 1, 10)] == [32, 32, 40]
-    assert [n_tasks(threads, 0.0) for threads in (0, 1, 10)] == [1, 1, 10]
+    assert [n_nodes(threads, 1e4) for threads in (0, 1, 10)] == [32, 32, 40]
+    assert [n_nodes(threads, 0.0) for threads in (0, 1, 10)] == [1, 1, 10]
 
 
-def test_tasks_are_nodes_of_the_merge_tree_that_read_no_documents_of_each_other(many_slices):
+def tasks_of(run: Run) -> list[SliceTask]:
+    return [SliceTask(ref, Iteration(1)) for ref in next(run.plan.rounds(0)).slices]
+
+
+def test_nodes_are_those_of_the_merge_tree_and_read_no_documents_of_each_other(many_slices):
     run, _ = many_slices
-    slices = next(run.plan.rounds(0)).slices
-    for n_nodes in (1, 7, 1000):
-        tasks = node_tasks(slices, n_nodes)
-        assert len(tasks) >= min(len(slices), n_nodes)
-        assert list(map(len, tasks)) == cut(len(slices), len(tasks))
-        assert [(ref.part, ref.start, ref.stop) for task in tasks for ref in task] == [
-            (ref.part, ref.start, ref.stop) for ref in slices
+    tasks = tasks_of(run)
+    for wanted in (1, 7, 1000):
+        found = nodes(tasks, wanted)
+        assert len(found) >= min(len(tasks), wanted)
+        assert list(map(len, found)) == cut(len(tasks), len(found))
+        assert [(one.ref.part, one.ref.start, one.ref.stop) for node in found for one in node] == [
+            (one.ref.part, one.ref.start, one.ref.stop) for one in tasks
         ]
-        read = [{ref.read_block for ref in task} for task in tasks]
+        read = [{one.ref.read_block for one in node} for node in found]
         assert sum(stop - start for blocks in read for _, start, stop in blocks) == run.plan.n_docs
 
 
@@ -142,10 +147,9 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
 
     model = new_model(table.get("vb"), 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens)
     run = make_run(model, in_parts, batch_size=None, slice_size=9, order="shuffled")
-    slices = next(run.plan.rounds(0)).slices
     names = set()
     for name in ("a", "b"):
-        graph = round_graph(run, node_tasks(slices, 8), model.params.arrays, graphs.Iteration(1), name=name)
+        graph = sum_graph(run, nodes(tasks_of(run), 8), model.params.arrays, name=name)
         names |= {key_split(key) for key in graph.dask}
     assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
     assert len(names) <= 3
@@ -163,25 +167,25 @@ def test_graphs_do_not_look_into_their_slices():
     """Dask looks for tasks in the arguments of tasks; among millions of documents it took longer than the step."""
     ref = _SecretRef(0, 0, 9, 0, 9)
     share = Share([Round(0, (ref,), 9)], [Cursor(0, 0, 0)], 2)
-    round_graph("run", [(ref,), (ref,)], "params", graphs.Iteration(1), "name")
-    remembering_graph("run", [(ref,), (ref,)], "params", graphs.Iteration(1), None, "name")
-    replica_graph("run", [share, share], "params", "name")
+    for task in (SliceTask(ref, Iteration(1)), ShareTask(share)):
+        sum_graph("run", [(task,), (task,)], "params", "name")
+        remembering_graph("run", [(task,), (task,)], "params", None, "name")
 
 
 def test_a_result_of_an_earlier_round_is_not_taken_for_that_of_a_later_one(in_parts, monkeypatch):
     """Their tasks have the same keys, and a worker may end one that was given up when it should do the other."""
-    expected, node, done, names = learn("online-vb", in_parts), graphs._node, [], set()
+    expected, node, done, names = learn("online-vb", in_parts), graph_tasks._node, [], set()
 
     def late(*inputs):
         done.append(node(*inputs))
         return done[1] if len(done) == 8 else done[-1]
 
     def named(*inputs):
-        names.add(inputs[4])
-        return round_graph(*inputs)
+        names.add(inputs[3])
+        return sum_graph(*inputs)
 
-    monkeypatch.setattr(graphs, "_node", late)
-    monkeypatch.setattr(graphs, "round_graph", named)
+    monkeypatch.setattr(graph_tasks, "_node", late)
+    monkeypatch.setattr(graphs, "sum_graph", named)
     monkeypatch.setattr(sending, "NAMES", 3)
     model = learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
     assert bits(model) == bits(expected) and len(done) == 11
@@ -190,8 +194,8 @@ def test_a_result_of_an_earlier_round_is_not_taken_for_that_of_a_later_one(in_pa
 
 
 def test_a_cluster_that_returns_results_of_earlier_rounds_repeatedly_is_an_error(in_parts, monkeypatch):
-    node = graphs._node
-    monkeypatch.setattr(graphs, "_node", lambda *inputs: node(*inputs[:4]))
+    node = graph_tasks._node
+    monkeypatch.setattr(graph_tasks, "_node", lambda *inputs: node(*inputs[:3]))
     monkeypatch.setattr(cluster, "PAUSES", (0.0, 0.0))
     with pytest.raises(ClusterError, match="earlier round"):
         learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
@@ -199,9 +203,9 @@ def test_a_cluster_that_returns_results_of_earlier_rounds_repeatedly_is_an_error
 
 def test_results_of_a_graph_without_a_mark_have_no_figure_of_it(many_slices):
     run, params = many_slices
-    slices = next(run.plan.rounds(0)).slices
-    graph = round_graph(run, [slices], params.arrays, graphs.Iteration(1), "name")
-    marked = round_graph(run, [slices], params.arrays, graphs.Iteration(1), "name", mark="mark")
+    node = tuple(tasks_of(run))
+    graph = sum_graph(run, [node], params.arrays, "name")
+    marked = sum_graph(run, [node], params.arrays, "name", mark="mark")
     info = graph.compute(scheduler="sync").info
     assert marked.compute(scheduler="sync").info == {**info, "mark": 1.0} and "" not in info
 
@@ -504,13 +508,13 @@ def test_a_long_pass_learns_the_same_on_a_cluster_without_being_told_to_divide(t
     """Its replicas follow from its minibatches; four of them, so that these need not be many."""
     monkeypatch.setattr(exchanges, "REPLICAS", 4)
     begun: list[int] = []
-    changes = AmongWorkers.changes
+    map_reduce = GraphExecutor.map_reduce
 
-    def noted(self, segment):
-        begun.append(len(segment.shares))
-        return changes(self, segment)
+    def noted(self, tasks, arrays):
+        begun.append(sum(isinstance(task, ShareTask) for task in tasks))
+        return map_reduce(self, tasks, arrays)
 
-    monkeypatch.setattr(AmongWorkers, "changes", noted)
+    monkeypatch.setattr(GraphExecutor, "map_reduce", noted)
     long = from_matrix(np.random.default_rng(0).poisson(1.0, (32 * 60, 12)))
     settings = {"batch_size": 1, "max_iter": 1, "random_state": 0, "progress": False}
     fitted = [LDA(4, client=client, n_threads=2, **settings).fit(long) for client in (three_workers, False)]
@@ -524,12 +528,12 @@ def test_short_rounds_before_replicas_begin_are_no_graphs(one_worker, corpus, mo
     made: list[int] = []
     map_reduce = GraphExecutor.map_reduce
 
-    def noted(self, rnd, *others):
-        made.append(rnd.number)
-        return map_reduce(self, rnd, *others)
+    def noted(self, tasks, arrays):
+        made.extend(task.iteration.step for task in tasks if isinstance(task, SliceTask))
+        return map_reduce(self, tasks, arrays)
 
     monkeypatch.setattr(GraphExecutor, "map_reduce", noted)
     settings = {"batch_size": 5, "max_iter": 1, "replicas": 3, "replica_updates": 2, "progress": False}
     fitted = [LDA(4, client=client, n_threads=1, **settings).fit(corpus) for client in (one_worker, False)]
-    assert set(made) <= {59}
+    assert set(made) <= {60}
     assert fitted[0].components_.tobytes() == fitted[1].components_.tobytes()

@@ -13,7 +13,7 @@ from dask.utils import key_split
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
-from bigtopic.learning.executors import among_workers, choice, graphs, sending, whole
+from bigtopic.learning.executors import choice, graphs, sending, whole
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.parallel import cluster
@@ -116,7 +116,6 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys)
     list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
     assert {key_split(key) for key in keys} == {
         *graphs.PREFIXES,
-        *among_workers.COLLECTIVE_PREFIXES,
         whole.PREFIX,
         "bt-map",
     }
@@ -136,14 +135,9 @@ def test_rounds_have_keys_of_earlier_rounds(corpus, other_address, keys, monkeyp
     ("method", "slice_size", "replicas", "others"),
     [
         ("vb", 20, None, ()),
-        ("vb", 9, None, among_workers.COLLECTIVE_PREFIXES),
+        ("vb", 9, None, ()),
         ("v-oem++", 9, None, graphs.REMEMBERING_PREFIXES),
-        (
-            "streaming-vb",
-            9,
-            2,
-            (*among_workers.COLLECTIVE_PREFIXES, *among_workers.REPLICA_PREFIXES, whole.PREFIX),
-        ),
+        ("streaming-vb", 9, 2, (whole.PREFIX,)),
     ],
 )
 def test_a_run_holds_groups_of_its_own_tasks_only(

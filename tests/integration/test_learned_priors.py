@@ -21,9 +21,10 @@ from bigtopic.datasets.synthetic import lda_corpus
 from bigtopic.errors import BigtopicWarning, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.learning.estep import estep_task
+from bigtopic.learning.estep import evaluate, gather
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import InMemory
 from bigtopic.learning.rounds import round_stats
 from bigtopic.learning.stopping import Limits
@@ -312,7 +313,12 @@ def test_statistics_of_a_boosted_round_name_the_prior_that_documents_were_inferr
 
         def map_reduce(rnd, arrays, iteration, run=run, reader=reader, kept=kept, seen=seen):
             seen.append(arrays[DOC_TOPIC_PRIOR].first_row())
-            return estep_task(rnd.slices, reader.block, arrays, run.work, iteration, kept)
+            tree = Tree(len(rnd.slices))
+            for ref in rnd.slices:
+                gathered = gather(reader.block(ref), arrays, run.work)
+                tree.push(evaluate(ref, gathered, run.work, iteration, kept))
+            kept.flush()
+            return tree.result()
 
         stats = round_stats(model.params, next(run.plan.rounds(0)), Cursor(), run.settings, map_reduce)
         assert len(seen) == n_inner

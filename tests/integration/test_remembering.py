@@ -27,7 +27,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import history, remembering
-from bigtopic.learning.executors import segments
+from bigtopic.learning.executors import base
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.executors.until_end import UntilEnd, may_wait
@@ -208,7 +208,10 @@ def test_a_pass_that_is_cut_short_is_not_in_the_plan_of_the_run_that_goes_on(new
     run = with_document_state(make_run(model, documents, **sizes), model, documents)
     assert model.cursor == Cursor(1, 0, 1) and run.settings.n_steps == 1 + 9 * 6
     assert run.plan.undivided_rounds == 46  # three rounds of pass 8 are before that
-    assert [[len(segment) for segment in run.plan.segments(n)] for n in (8, 9)] == [[1, 1, 1, 3], [3, 3]]
+    assert [[len(exchange.rounds) for exchange in run.plan.exchanges(n)] for n in (8, 9)] == [
+        [1, 1, 1, 3],
+        [3, 3],
+    ]
 
 
 def test_no_time_is_no_harm(new, documents):
@@ -561,7 +564,7 @@ def test_a_kernel_that_fails_unseen_and_on(n, new, documents):
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
     """All slices have returned what they remember, and the params do not move."""
-    step, left = segments.step, [n]
+    step, left = base.step, [n]
 
     def failing(*given: Any) -> Any:
         left[0] -= 1
@@ -569,7 +572,7 @@ def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
             raise ValueError("the scheme fails")
         return step(*given)
 
-    monkeypatch.setattr(segments, "step", failing)
+    monkeypatch.setattr(base, "step", failing)
     model = new()
     with pytest.raises(ValueError, match="the scheme fails"):
         learn(model, documents, 4, **ONE_ROUND)

@@ -1,11 +1,10 @@
-"""What replicas changed is added in parts of any rows: the bits are those of all rows at once."""
+"""What replicas changed is added to the params and to their means."""
 
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from bigtopic.learning.all_reduce.rows import split_rows
 
 from bigtopic.errors import ModelError
 from bigtopic.learning.replicas.changes import Changes, add_changes
@@ -44,21 +43,13 @@ def changes(dtype: str, seed: int, lost: float) -> Changes:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-@pytest.mark.parametrize("n_parts", [1, 2, 7])
-def test_parts_in_any_order_and_without_padding_add_up_to_the_same_bits(dtype, n_parts):
+def test_rows_of_any_order_are_added_and_all_rows_decay(dtype):
     lost = 0.0 if dtype == "int32" else 0.3
-    given, random = changes(dtype, 1, lost), np.random.default_rng(n_parts)
-    at_once, in_parts = (Params({"words": array(dtype)}) for _ in range(2))
-    before = at_once["words"].gather(None)[:, :N_COMPONENTS].astype(float) - 0.1
-    add_changes(at_once, [given])
-    some = split_rows([(1, given)], range(n_parts), columns={"words": N_COMPONENTS})
-    divided = [part for _, ((_, part),) in some]
-    add_changes(in_parts, (divided[i] for i in random.permutation(n_parts)))
-    assert bits(in_parts) == bits(at_once)
-    rows = given.arrays["words"]
-    expected = (1 - lost) * before
+    given, params = changes(dtype, 1, lost), Params({"words": array(dtype)})
+    expected = (1 - lost) * (params["words"].gather(None)[:, :N_COMPONENTS].astype(float) - 0.1)
+    add_changes(params, given)
+    rows, after = given.arrays["words"], params["words"]
     expected[rows.ids] += rows.values[:, :N_COMPONENTS]
-    after = at_once["words"]
     np.testing.assert_allclose(after.gather(None)[:, :N_COMPONENTS] - 0.1, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(after.totals()[:N_COMPONENTS], expected.sum(axis=0), rtol=1e-5)
 
@@ -74,8 +65,8 @@ def test_means_count_it_as_one_update_and_params_move_alike():
     )
     seen = []
     for one in (given, more):
-        add_changes(plain, [one])
-        add_changes(averaged, [one], ["words"])
+        add_changes(plain, one)
+        add_changes(averaged, one, ["words"])
         seen.append(plain["words"].raw * plain["words"].scale)
     assert bits(averaged.without_means()) == bits(plain)
     mean = mean_of(averaged.arrays, "words")
@@ -86,5 +77,5 @@ def test_nothing_moves_when_replicas_forget_more_than_there_is():
     params = Params({"words": array("float32")})
     before = bits(params)
     with pytest.raises(ModelError, match="decays more than"):
-        add_changes(params, [changes("float32", 1, 1.1)])
+        add_changes(params, changes("float32", 1, 1.1))
     assert bits(params) == before

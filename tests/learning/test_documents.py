@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from bigtopic.learning.executors.documents import Documents
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.errors import ModelError
 from bigtopic.kernels.support.tokens import sorted_by_word
-from bigtopic.learning.estep import gather, look_up, prepare
+from bigtopic.learning.documents import Documents
+from bigtopic.learning.estep import gather
 from bigtopic.learning.executors import documents
-from bigtopic.learning.executors.graph_tasks import Opaque
-from bigtopic.learning.executors.graphs import _node
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.work import Iteration
 from bigtopic.methods import get
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan
 from bigtopic.state.new_model import new_model
-from bigtopic.types import AxisStats
 
 
 def setting(max_iter: int = 3, method: str = "vb", n_components: int = 4):
@@ -89,56 +83,9 @@ def _prepared(run, ref, arrays):
     return gather(BlockReader(run.parts, ahead=0).block(ref), arrays, run.work).docs
 
 
-@pytest.mark.parametrize("n_components", [4, 300])
-def test_labels_do_not_depend_on_whether_rows_are_copied(n_components):
-    run, refs, arrays = setting(method="cgs", n_components=n_components)
-    counts = np.zeros((50, arrays["topic_words"].n_columns))
-    counts[:, :n_components] = np.random.default_rng(1).poisson(2.0, (50, n_components))
-    arrays["topic_words"].add(AxisStats(None, counts))
-    block = BlockReader(run.parts, ahead=0).block(refs[0])
-    places, drawn = [], []
-    for in_place in (False, True):
-        found = look_up(prepare(block, arrays, run.work), arrays, run.work, in_place=in_place)
-        places.append(np.shares_memory(found.view.arrays["topic_words"], arrays["topic_words"].raw))
-        drawn.append(run.work.kernel.run(found.docs, found.view, found.hyper, 7, None))
-    assert places == [False, True]
-    np.testing.assert_array_equal(drawn[0].state["labels"], drawn[1].state["labels"])
-    np.testing.assert_array_equal(drawn[0].stats["topic_words"], drawn[1].stats["topic_words"])
-
-
-def test_rows_are_copied_where_updates_are_delayed():
-    run, refs, arrays = setting(method="cgs")
-    delayed = replace(run, plan=Plan(**{**run.plan.settings, "slice_size": 20, "delay": 1}))
-    for one, in_place in ((run, True), (delayed, False)):
-        view = Documents(one, BlockReader(run.parts, ahead=0)).gather(refs[0], arrays).view
-        assert np.shares_memory(view.arrays["topic_words"], arrays["topic_words"].raw) == in_place
-
-
-def test_threads_and_graphs_read_rows_alike():
-    """So that kernels of one's own, which may compute otherwise from copies, give the same bits."""
-    run, refs, arrays = setting(method="cgs")
-    delayed = replace(run, plan=Plan(**{**run.plan.settings, "slice_size": 20, "delay": 1}))
-    for one in (run, delayed):
-        threads = Documents(one, BlockReader(one.parts, ahead=0)).gather(refs[0], arrays)
-        found = []
-        looks = replace(
-            one.work.kernel,
-            run=lambda docs, view, *rest, found=found: found.append(view),
-            state="none",
-            remembers={},
-        )
-        graphs = replace(one, work=replace(one.work, kernel=looks))
-        with pytest.raises(ModelError):  # the kernel returns nothing
-            _node(graphs, Opaque((refs[0],)), arrays, Iteration(1))
-        assert found[0].arrays.keys() == threads.view.arrays.keys()
-
-
-@pytest.mark.parametrize(
-    "plan", [{"slice_size": 20, "delay": 1}, {"replicas": 2}], ids=["delayed", "replicas"]
-)
-def test_slices_that_may_differ_from_pass_to_pass_are_not_kept(plan):
+def test_slices_of_replicas_are_not_kept():
     run, refs, arrays = setting()
-    run = replace(run, plan=Plan(**{**run.plan.settings, **plan}))
+    run = replace(run, plan=Plan(**{**run.plan.settings, "replicas": 2}))
     assert n_blocks(run, refs, arrays) == 2 * len(refs)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from itertools import accumulate, pairwise
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 
 import numpy as np
 import pytest
 from reference.serial import total
 
-from bigtopic.kernels.support.sums import add_up, add_up_two
-from bigtopic.learning import _kernels, reduce
-from bigtopic.learning.reduce import NodesInAnyOrder, Tree, add, cover, cut, depth
+from bigtopic.learning import reduce
+from bigtopic.learning.reduce import Tree, TreeInAnyOrder, add, cut, depth
 from bigtopic.types import AxisStats, Stats
 
 
@@ -72,29 +72,6 @@ def test_sums_of_whole_numbers_of_four_bytes_may_be_larger():
     assert add(stats(few, 0), stats(few, 1)).arrays["words"].values.dtype == np.int32
 
 
-@pytest.mark.parametrize(("n_a", "n_b"), [(0, 0), (0, 5), (5, 0), (300, 200), (200, 300), (600, 600)])
-def test_rows_that_are_joined_in_place_are_those_of_a_sum(n_a, n_b):
-    """With the order that column sums depend on; they add up rows of both by sixteen."""
-    rng = np.random.default_rng(n_a)
-    a, b = (
-        AxisStats(
-            rng.choice(600, n, replace=False).astype(np.int32),
-            (rng.random((n, 32)) * 10.0 ** rng.integers(-4, 5, (n, 32))).astype(np.float32),
-        )
-        for n in (n_a, n_b)
-    )
-    expected, lookup = reduce.add_axis(a, b), np.full(600, -1, np.int32)
-    ids_b = b.ids.copy()
-    n_left = _kernels.join_rows(a.ids, ids_b, a.values, b.values, lookup)
-    assert (lookup == -1).all()
-    np.testing.assert_array_equal(np.concatenate([a.ids, ids_b[:n_left]]), expected.ids)
-    np.testing.assert_array_equal(np.concatenate([a.values, b.values[:n_left]]), expected.values)
-    sums, found = np.zeros(32), np.zeros(32)
-    add_up(expected.values, sums)
-    add_up_two(a.values, b.values[:n_left], found)
-    np.testing.assert_array_equal(found, sums)
-
-
 def test_large_sums_have_the_same_bits(monkeypatch):
     rng = np.random.default_rng(0)
     a, b = (
@@ -137,40 +114,27 @@ def test_slices_are_added_as_the_tree_says(n_slices):
 
 
 @pytest.mark.parametrize("n_slices", SIZES)
-@pytest.mark.parametrize("n_workers", [1, 3, 8, 200])
-def test_nodes_that_come_in_any_order_are_added_as_the_tree_says(n_slices, n_workers):
-    """What workers do among themselves: each has consecutive slices, as nodes."""
-    rng = np.random.default_rng(n_slices)
-    bounds = [n_slices * i // n_workers for i in range(n_workers + 1)]
-    sizes = [size for first, last in pairwise(bounds) for size in cover(n_slices, first, last)]
-    firsts = list(accumulate(sizes, initial=0))
-    tree = NodesInAnyOrder(n_slices, lambda a, b: (a, b))
-    for i in rng.permutation(len(sizes)):
-        numbers = range(firsts[i], firsts[i] + sizes[i])
-        tree.push(total(numbers, lambda a, b: (a, b)), firsts[i], sizes[i])
-    assert tree.nodes() == [(n_slices, total(range(n_slices), lambda a, b: (a, b)))]
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_slices_that_come_in_any_order_are_added_as_the_tree_says(n_slices, n_threads):
+    tree, order = TreeInAnyOrder(n_slices, lambda a, b: (a, b)), np.random.default_rng(n_slices)
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(lambda i: tree.push(i, i), order.permutation(n_slices).tolist()))
+    assert tree.result() == total(range(n_slices), lambda a, b: (a, b))
 
 
-def test_nodes_are_added_as_soon_as_both_halves_are_there():
+def test_slices_are_added_as_soon_as_both_halves_are_there():
     sums = []
 
     def plus(a: str, b: str) -> str:
         sums.append(a + b)
         return a + b
 
-    tree, made = NodesInAnyOrder(8, plus), []
+    tree, made = TreeInAnyOrder(8, plus), []
     for first in (5, 4, 7, 6, 0, 2, 3, 1):
         tree.push(str(first), first)
         made.append(len(sums))
     assert made == [0, 1, 1, 3, 3, 3, 4, 7]
-    assert sums == ["45", "67", "4567", "23", "01", "0123", "01234567"] and tree.nodes() == [(8, sums[-1])]
-
-
-def test_nodes_of_some_slices_are_the_largest_in_order():
-    tree = NodesInAnyOrder(8, lambda a, b: a + b)
-    for first in (5, 4, 3, 6):
-        tree.push(str(first), first)
-    assert tree.nodes() == [(1, "3"), (2, "45"), (1, "6")]
+    assert sums == ["45", "67", "4567", "23", "01", "0123", "01234567"] and tree.result() == sums[-1]
 
 
 @pytest.mark.parametrize("n_slices", SIZES)
@@ -217,24 +181,3 @@ def test_dask_is_told_what_a_sum_holds():
         array.nbytes for one in stats.arrays.values() for array in (one.ids, one.values) if array is not None
     )
     assert held <= sys.getsizeof(stats) < held + 100
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 16, 33, 100])
-def test_nodes_that_cover_some_slices_make_the_tree(n):
-    """Whoever has which slices."""
-    tree = Tree(n, lambda a, b: f"({a}{b})")
-    for i in range(n):
-        tree.push(f"{i}.")
-    for n_parts in (1, 2, 3, 5, 40):
-        bounds = [i * n // n_parts for i in range(n_parts + 1)]
-        whole, i = Tree(n, lambda a, b: f"({a}{b})"), 0
-        for first, last in pairwise(bounds):
-            sizes = cover(n, first, last)
-            assert sum(sizes) == last - first
-            for size in sizes:
-                node = Tree(size, lambda a, b: f"({a}{b})")
-                for _ in range(size):
-                    node.push(f"{i}.")
-                    i += 1
-                whole.push(node.result(), size)
-        assert whole.result() == tree.result()

@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from bigtopic.learning.executors.segments import by_segments
-from bigtopic.learning.replicas.documents import ShareDocuments
 
 import bigtopic as bt
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
-from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import _warn_of_idle_replicas, make_run
 from bigtopic.learning.replicas.changes import add_changes, joined
-from bigtopic.learning.replicas.share import Share, changes_of, share_changes, share_documents
+from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods.learned_priors import learning
@@ -54,10 +51,10 @@ def test_what_replicas_change_is_added_and_mass_stays(corpus):
         changes = share_changes(run, share, read, arrays)
         total = changes if total is None else joined(total, changes)
         one = model.params.copy()
-        add_changes(one, [changes])
+        add_changes(one, changes)
         alone.append(weights(one["topic_words"]))
     assert np.array_equal(weights(model.topic_words), start)
-    add_changes(model.params, [total])
+    add_changes(model.params, total)
     expected = start + sum(one - start for one in alone)
     np.testing.assert_allclose(weights(model.topic_words), expected, rtol=1e-4, atol=1e-4)
     assert model.topic_words.totals().sum() == pytest.approx(corpus.n_tokens, rel=1e-5)
@@ -69,7 +66,7 @@ class Forgets:
     """A scheme that ignores `info.largest_step`."""
 
     decay: float
-    adds_up = True
+    adds_up = True  # as `is_linear` was called
 
     def step(self, array, stats, info):
         array.add(stats, weight=1.0, decay=self.decay)
@@ -77,10 +74,10 @@ class Forgets:
 
 @pytest.mark.parametrize("decay", [0.5, 1e-10])  # the second would be folded into the rows, but for the check
 def test_replicas_that_forget_more_than_there_is_are_refused(decay, corpus):
-    method = replace(table.get("online-cvb0"), delay=0, schemes={"topic_words": Forgets(decay)})
+    method = replace(table.get("online-cvb0"), schemes={"topic_words": Forgets(decay)})
     model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     sizes = {"batch_size": 5, "replicas": 3, "replica_updates": 2}
-    with pytest.raises(ModelError, match="'topic_words' declares `adds_up`, but decays more than"):
+    with pytest.raises(ModelError, match="declares `is_linear`, but decays more than"):
         train(model, corpus, Limits(1), n_threads=1, **sizes)
 
 
@@ -92,31 +89,6 @@ def test_steps_make_up_for_half_of_what_others_do_in_the_first_half_of_a_run(ste
     assert share.missed(n_steps) == missed
 
 
-class InTurn(ThreadExecutor):
-    """An executor that knows nothing of replicas."""
-
-    def advance(self, params, cursor, max_rounds=None, max_seconds=None, n_passes=1):
-        return by_segments(self._run, params, cursor, max_rounds, max_seconds, self._do)
-
-
-def test_executors_that_know_nothing_of_replicas_have_them_in_turn(corpus):
-    topics = []
-    for executor in (None, InTurn):
-        model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-        train(
-            model,
-            corpus,
-            Limits(2),
-            batch_size=10,
-            n_threads=1,
-            executor=executor,
-            replicas=3,
-            replica_updates=2,
-        )
-        topics.append(model.topic_words.raw.tobytes())
-    assert topics[0] == topics[1]
-
-
 def test_a_long_pass_has_replicas_unless_it_is_told_otherwise():
     long = from_matrix(np.ones((32 * 496, 3)))
     assert _replicas(long) == (32, 32) and _replicas(long, replicas=4) == (4, 8)
@@ -126,13 +98,12 @@ def test_a_long_pass_has_replicas_unless_it_is_told_otherwise():
 @pytest.mark.parametrize(
     "method",
     [
-        "online-vb",  # has no delay
-        replace(table.get("online-cvb0"), delay=30),
+        "svb",  # has inner iterations
         replace(table.get("online-cvb0"), average=0.5),
         replace(table.get("online-cvb0"), schemes=table.get("vb").schemes),
         learning(table.get("online-cvb0"), "asymmetric"),
     ],
-    ids=["no-delay", "short-delay", "mean", "other-scheme", "learned-prior"],
+    ids=["inner-iterations", "mean", "other-scheme", "learned-prior"],
 )
 def test_methods_that_do_not_fit_them_have_none(method):
     """Whatever the corpus; and nothing is refused that nobody asked for."""
@@ -160,8 +131,8 @@ def test_exchanges_of_a_stream_grow_with_the_updates_that_it_has_had(corpus):
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     model.cursor = Cursor(43, 0, 43)  # after 43 calls of one minibatch each
     run = make_run(model, corpus, batch_size=5, slice_size=None, order="stored", replicas=3)
-    assert [len(segment) for segment in run.plan.segments(43)][:4] == [2, 3, 3, 3]
-    assert sum(len(segment) for segment in run.plan.segments(43)) == run.plan.n_rounds == 60
+    sizes = [len(exchange.rounds) for exchange in run.plan.exchanges(43)]
+    assert sizes[:4] == [2, 3, 3, 3] and sum(sizes) == run.plan.n_rounds == 60
 
 
 @pytest.mark.parametrize(
@@ -239,43 +210,3 @@ def test_learned_priors_are_refused(corpus):
 def test_numbers_that_are_none_are_refused(name, value, corpus):
     with pytest.raises(SettingError, match=rf"{name}={value!r}: must be a whole number, 1 or more"):
         LDA(4, **{name: value}, **QUIET).fit(corpus)
-
-
-@pytest.mark.parametrize("n_before", [0, 1, 5, 11, 12])
-def test_documents_that_are_prepared_before_change_no_bit(n_before, corpus):
-    """Of six minibatches; or some are prepared, or renamed, before, while the params are others."""
-    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    run = make_run(model, corpus, batch_size=10, slice_size=None, order="stored", replicas=3)
-    rounds = list(run.plan.rounds(0))[:3]
-    share = Share(rounds, [Cursor(0, rnd.number, rnd.number) for rnd in rounds], 3)
-    read, arrays = BlockReader(run.parts, ahead=0).block, model.params.arrays
-    documents = share_documents(run, share, read)
-    others = {name: replace(array, raw=array.raw * np.nan) for name, array in arrays.items()}
-    n_slices = sum(len(rnd.slices) for rnd in rounds)
-    assert n_slices == 6
-    done = [documents.prepare_some(others) for _ in range(n_before)]
-    assert done == [i < 2 * n_slices - 1 for i in range(n_before)]
-    found = changes_of(run, share, documents, arrays)
-    expected = share_changes(run, share, read, arrays)
-    assert not documents.prepare_some(others)
-    for name, rows in expected.arrays.items():
-        assert found.arrays[name].ids.tobytes() == rows.ids.tobytes()
-        assert found.arrays[name].values.tobytes() == rows.values.tobytes()
-
-
-def test_a_slice_that_could_not_be_read_is_read_again(corpus):
-    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    run = make_run(model, corpus, batch_size=10, slice_size=None, order="stored", replicas=3)
-    refs = [ref for rnd in list(run.plan.rounds(0))[:2] for ref in rnd.slices]
-    reader, failures = BlockReader(run.parts, ahead=0), [OSError("no disk")]
-
-    def read(ref):
-        if ref == refs[1] and failures:
-            raise failures.pop()
-        return reader.block(ref)
-
-    documents = ShareDocuments(refs, read, run.work)
-    with pytest.raises(OSError, match="no disk"):
-        documents.prepare_all(model.params.arrays)
-    documents.prepare_all(model.params.arrays)
-    assert list(documents.prepared) == refs

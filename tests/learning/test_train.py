@@ -176,7 +176,7 @@ def test_single_and_double_precision_score_alike(corpus):
 # ---------------------------------------------------------------- when it stops
 
 
-PROMPT = replace(table.get("online-cvb0"), delay=0)
+PROMPT = table.get("online-cvb0")
 
 
 class Recorder:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bigtopic.plan.delays import PROMPT
 from numba import njit
 
 from bigtopic import kernels
@@ -22,6 +21,7 @@ from bigtopic.learning.replicas.changes import Changes
 from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.run import Run
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.exchanges import PROMPT
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.state.model import TopicModel

@@ -1,4 +1,4 @@
-"""Exchanges of replicas: they grow with the run, cover all rounds, and are divided evenly."""
+"""Exchanges: they grow with the run, cover all rounds, and are divided evenly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from itertools import pairwise
 import pytest
 
 from bigtopic.plan.exchanges import (
+    CONCURRENT,
     FIRST,
+    GROWTH,
     MISSED_SHARE,
+    PROMPT,
+    UNDIVIDED,
+    concurrent_rounds,
     divided,
     largest_exchange,
     replicas_of_corpus,
@@ -19,7 +24,7 @@ from bigtopic.plan.slices import Plan
 
 
 def replicated(n_docs: int, **more: int) -> Plan:
-    return Plan([n_docs], 20.0, 10, None, delay=1, seed=2, **{"replicas": 3, "replica_updates": 4, **more})
+    return Plan([n_docs], 20.0, 10, None, seed=2, **{"replicas": 3, "replica_updates": 4, **more})
 
 
 @pytest.mark.parametrize("n_docs", [10, 70, 420, 3000])
@@ -27,23 +32,52 @@ def test_exchanges_hold_every_round_once_and_grow_with_the_run(n_docs):
     plan, done = replicated(n_docs), 0
     for pass_number in range(3):
         numbers = []
-        for segment in plan.segments(pass_number):
-            assert plan.may_cut(pass_number, segment[0].number)
-            shares = plan.shares(pass_number, segment)
-            if shares:
-                assert done >= FIRST and [rnd for share in shares for rnd in share] == segment
-                assert 2 <= len(segment) <= min(3 * 4, largest_exchange(done, 3))
-                assert not any(plan.may_cut(pass_number, rnd.number) for rnd in segment[1:])
+        for exchange in plan.exchanges(pass_number):
+            rounds = exchange.rounds
+            assert plan.may_cut(pass_number, rounds[0].number)
+            assert [rnd for share in exchange.shares for rnd in share] == rounds
+            if exchange.copies:
+                assert done >= UNDIVIDED and len(exchange.shares) == min(3, len(rounds))
+                assert 2 <= len(rounds) <= min(3 * 4, largest_exchange(done, 3))
+                assert not any(plan.may_cut(pass_number, rnd.number) for rnd in rounds[1:])
             else:
-                assert done < FIRST or len(segment) == 1
-            numbers += [rnd.number for rnd in segment]
-            done += len(segment)
+                assert len(rounds) == 1
+            numbers += [rnd.number for rnd in rounds]
+            done += len(rounds)
         assert numbers == list(range(plan.n_rounds))
 
 
 def test_later_exchanges_are_as_large_as_they_may_be():
-    sizes = [len(segment) for segment in replicated(3000).segments(1)]
+    sizes = [len(exchange.rounds) for exchange in replicated(3000).exchanges(1)]
     assert sizes == [12] * 25
+
+
+@pytest.mark.parametrize("concurrent", [1, 4, 16, CONCURRENT])
+def test_exchanges_of_single_rounds_grow_to_their_largest_number(concurrent):
+    plan, done = Plan([10_000], 20.0, 10, None, concurrent=concurrent), 0
+    for pass_number in range(2):
+        for exchange in plan.exchanges(pass_number):
+            n = len(exchange.rounds)
+            assert not exchange.copies and [len(share) for share in exchange.shares] == [1] * n
+            most = 1 if done < PROMPT else min(concurrent, max(FIRST, done // GROWTH))
+            assert n == min(most, plan.n_rounds - exchange.rounds[0].number)
+            halved = concurrent > 1 and done < PROMPT
+            assert [len(rnd.slices) for rnd in exchange.rounds] == [2 if halved or concurrent == 1 else 1] * n
+            done += n
+    assert done == 2 * plan.n_rounds
+
+
+@pytest.mark.parametrize(
+    ("n_rounds", "minibatch_bytes", "concurrent"),
+    [(1, 1.0, 1), (255, 1.0, 1), (256, 1.0, 4), (640, 1.0, 10), (10**6, 1.0, CONCURRENT), (10**6, 1e9, 4),
+     (10**6, 2e9, 1), (10**6, 0.0, CONCURRENT)],
+)  # fmt: skip
+def test_rounds_of_an_exchange_follow_from_the_corpus(n_rounds, minibatch_bytes, concurrent):
+    assert concurrent_rounds(n_rounds, minibatch_bytes) == concurrent
+
+
+def test_minibatches_of_several_slices_are_not_concurrent():
+    assert Plan([5000], 20.0, 1000, 500, concurrent=8).concurrent == 1
 
 
 @pytest.mark.parametrize(
@@ -105,24 +139,24 @@ def test_replicas_follow_from_the_corpus(n_words, minibatch_entries, n_rounds, f
 def test_rounds_before_the_undivided_rounds_are_not_divided(n_docs, first_size):
     plan, done, sizes = replicated(n_docs, undivided_rounds=60), 0, []
     for pass_number in range(3):
-        for segment in plan.segments(pass_number):
-            shares = plan.shares(pass_number, segment)
-            assert bool(shares) == (done >= 60 and len(segment) > 1)
-            sizes += [len(segment)] * bool(shares)
-            done += len(segment)
+        for exchange in plan.exchanges(pass_number):
+            n = len(exchange.rounds)
+            assert exchange.copies == (done >= 60 and n > 1)
+            sizes += [n] * exchange.copies
+            done += n
     assert sizes[:1] == first_size
 
 
 def test_with_one_replica_the_plan_is_that_without_any():
-    with_one, without = replicated(500, replicas=1), Plan([500], 20.0, 10, None, delay=1, seed=2)
+    with_one, without = replicated(500, replicas=1), Plan([500], 20.0, 10, None, seed=2)
     assert with_one.settings == without.settings
-    assert list(with_one.segments(0)) == list(without.segments(0))
-    assert not any(with_one.shares(0, segment) for segment in with_one.segments(0))
+    assert list(with_one.exchanges(0)) == list(without.exchanges(0))
+    assert not any(exchange.copies for exchange in with_one.exchanges(0))
 
 
 def test_a_plan_is_made_again_from_its_settings():
     plan = replicated(500)
-    assert list(Plan(**plan.settings).segments(0)) == list(plan.segments(0))
+    assert list(Plan(**plan.settings).exchanges(0)) == list(plan.exchanges(0))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
@@ -132,18 +166,3 @@ def test_consecutive_items_are_divided_evenly(n):
     lengths = sorted(len(share) for share in shares)
     assert lengths[0] > 0 and lengths[-1] - lengths[0] <= 1 and len(shares) == min(n, 7)
     assert all(a[-1] < b[0] for a, b in pairwise(shares))
-
-
-@pytest.mark.parametrize("n_docs", [70, 420])
-def test_the_rounds_of_an_exchange_are_known_from_any_of_them(n_docs):
-    plan = replicated(n_docs)
-    for pass_number in range(3):
-        for segment in plan.segments(pass_number):
-            numbers = [rnd.number for rnd in segment]
-            for number in numbers:
-                found = plan.exchange_rounds(pass_number, number)
-                shares = plan.shares(pass_number, segment)
-                assert list(found) == numbers if shares else len(found) < 2
-            exchange = plan.exchange_at(pass_number, numbers[0])
-            assert exchange == ((len(numbers), len(shares)) if shares else (0, 0))
-        assert not plan.exchange_rounds(pass_number, plan.n_rounds)

@@ -36,7 +36,7 @@ def do(additions: Additions, n_threads: int) -> int:
         list(pool.map(lambda part: part(), found))
 
     with ThreadPoolExecutor(n_threads) as pool, helped(share):
-        additions.do()
+        additions.do(n_threads)
     return len(found)
 
 
@@ -53,44 +53,12 @@ def updated(additions: Additions | None, decay: float) -> LazyArray:
 
 @pytest.mark.parametrize(("n_threads", "n_parts"), [(1, 0), (2, 4), (5, 8), (32, 8)])
 def test_parts_give_the_bits_of_additions_done_at_once(n_threads, n_parts):
-    expected, additions = updated(None, 0.9), Additions(n_threads)
+    expected, additions = updated(None, 0.9), Additions()
     array = updated(additions, 0.9)
     assert do(additions, n_threads) == n_parts  # a single one is not shared
     np.testing.assert_array_equal(array.raw, expected.raw)
     np.testing.assert_array_equal(array.scale, expected.scale)
     np.testing.assert_array_equal(array.sums, expected.sums)
-
-
-@pytest.mark.parametrize("seals", [[], [3], [1, 2, 12], [12]], ids=str)
-def test_what_was_sealed_is_done_by_itself(seals):
-    """With several additions to a row, whose bits depend on their order."""
-    rng, additions = np.random.default_rng(0), Additions(2)
-    array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
-    expected = array.copy()
-    states, array.put_off = [], additions
-    for number in range(13):
-        stats = statistics(
-            rng.permutation(N_ROWS)[:70].astype(np.int32), rng.random((70, N_COLUMNS), np.float32)
-        )
-        for one in (array, expected):
-            one.add(stats, weight=3.0, decay=0.9)
-        if number + 1 in seals:
-            additions.seal()
-            states.append(expected.raw.copy())
-    for state in states:
-        additions.do_sealed()
-        np.testing.assert_array_equal(array.raw, state)
-    additions.do()
-    np.testing.assert_array_equal(array.raw, expected.raw)
-
-
-def test_an_array_that_is_still_does_not_move():
-    array, expected = updated(None, 0.9), updated(None, 0.9)
-    array.put_off = Additions()
-    still = array.still()
-    array.add(statistics(np.arange(5, dtype=np.int32), np.ones((5, N_COLUMNS), np.float32)), 2.0, 0.5)
-    np.testing.assert_array_equal(still.gather(None), expected.gather(None))
-    np.testing.assert_array_equal(still.weight_totals(), expected.weight_totals())
 
 
 @pytest.mark.parametrize("does", ["gather", "row_weight", "row_decay", "clears", "fold"])
@@ -105,7 +73,7 @@ def test_rows_that_others_read_can_neither_be_read_nor_scaled(does):
         "clears": lambda: array.add(some, decay=0.0),
         "fold": array.fold,
     }
-    with pytest.raises(ModelError, match="declares `adds_up`, but does more than `add`"):
+    with pytest.raises(ModelError, match="declares `is_linear`, but does more than `add`"):
         calls[does]()
 
 
@@ -150,32 +118,8 @@ def test_rows_wait_until_the_parts_are_done():
     assert array.raw.any()
 
 
-@pytest.mark.parametrize("n_parts", [0, 3])
-def test_ctrl_c_leaves_what_was_not_added_to_be_added(monkeypatch, n_parts):
-    """It comes when a call of the compiled loop returns; other threads may have done parts before."""
-    additions, expected = Additions(2), updated(None, 0.9)
-    array, scatter_some = updated(additions, 0.9), state_kernels.scatter_some
-
-    def interrupted(*call):
-        scatter_some(*call)
-        raise KeyboardInterrupt
-
-    def share(cut):
-        *others, last = cut(2)
-        for part in others[:n_parts]:
-            part()
-        monkeypatch.setattr(state_kernels, "scatter_some", interrupted)
-        last()
-
-    with helped(share), pytest.raises(KeyboardInterrupt):
-        additions.do()
-    monkeypatch.undo()
-    additions.do()
-    np.testing.assert_array_equal(array.raw, expected.raw)
-
-
 def test_without_memory_all_is_left_to_be_added(monkeypatch):
-    additions, expected = Additions(2), updated(None, 0.9)
+    additions, expected = Additions(), updated(None, 0.9)
     array = updated(additions, 0.9)
 
     def full(*given):

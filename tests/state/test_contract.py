@@ -329,7 +329,6 @@ def test_a_model_of_several_component_counts_is_refused():
         ({"batch_size": 2.5}, "batch_size=2.5 must be"),
         ({"least_rounds": 0}, "least_rounds=0 must be"),
         ({"slice_size": -1}, "slice_size=-1 must be"),
-        ({"delay": -1}, "delay=-1 must be a whole number from 0"),
         ({"inner": 0}, "inner=0 must be"),
         ({"max_iter": True}, "max_iter=True must be"),
         ({"tol": float("nan")}, "tol=nan must be a number from 0"),

@@ -112,6 +112,8 @@ CASES = [
     # --- what other programs write beside documents
     refused("word vectors", VECTORS, "word vectors", "learned from"),
     refused("word vectors with their number", f"3 12\n{VECTORS}", "word vectors"),
+    refused("word vectors longer than what is looked at", "20 300\n" + "".join(
+        f"word{i}{' -1.671300083398818970e-02' * 300}\n" for i in range(40)), "word vectors"),
     read("texts with many numbers", "a.txt", "paid 1.5 2.5 and 3.5\nat 1.0 or 2.0 times\n", 2, None),
     refused("a dictionary of gensim", "0\tcat\t3\n1\tdog\t2\n2\tsea\t2\n", "a dictionary of gensim", "sort -n"),
     refused("the same with its number of documents", "9\n0\tcat\t3\n1\tdog\t2\n2\tsea\t2\n", "gensim"),

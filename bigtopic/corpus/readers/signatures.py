@@ -138,8 +138,9 @@ _SIZES = re.compile(rb"\d+ \d+\s*")  # of words and of columns, in the first lin
 
 
 def _are_vectors(begin: bytes) -> bool:
-    """Lines of a word and as many numbers, ten or more."""
+    """Lines of a word and as many numbers, ten or more; a last one may be cut."""
     lines = _lines(begin, 20)
+    lines = lines[:-1] if len(lines) > 3 else lines
     if lines and _SIZES.fullmatch(lines[0]):
         lines = lines[1:]
     alike = len({len(line.split()) for line in lines}) == 1

@@ -26,17 +26,12 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.learning.executors.graph_tasks import Opaque
-from bigtopic.learning.executors.graphs import _node
-from bigtopic.learning.memory.estimate import estimate_bytes, estimate_task_bytes
+from bigtopic.learning.memory.estimate import estimate_bytes
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.methods.learned_priors import learning
-from bigtopic.plan import delays
-from bigtopic.plan.cursor import Cursor
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
@@ -44,7 +39,6 @@ from bigtopic.state.new_model import new_model
 # Iterations, sweeps and samples of a kernel cost time, and no memory.
 FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}
 INNER = 6  # later inner iterations take hardly more memory
-TASK_SLICES = 64
 LIBC = ctypes.CDLL(None)
 
 
@@ -63,13 +57,11 @@ def measure(
     n_threads: int,
     corpus: dict[str, float],
     stored: bool = False,
-    task: bool = False,
     tol: float = 0.0,
     n_parts: int = 1,
     average: float = 0.0,
     learns: str | None = None,
     n_authors: int = 500,
-    delay: int | None = None,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -79,28 +71,23 @@ def measure(
     method : of the table, or "module:name" of a module beside this file
     corpus : arguments of `matrix`
     stored : the corpus is on disk
-    task : one task of a graph in place of the run; its params are there before
     tol : of `Limits`
     n_parts : of a corpus in memory
     average : of the method
     learns : shape of the document-topic prior, if it is learned
     n_authors : of all documents, each of which has one to three
-    delay : of the method, in place of its own, and of the run, however short its passes are
     settings : batch_size, slice_size, max_iter
     """
     own = _method(method)
     inner = min(own.inner, INNER) if isinstance(own.inner, int) else own.inner
     chosen = learning(replace(own, average=average, inner=inner), learns)
-    if delay is not None:
-        delays.ROUNDS, chosen = 1, replace(chosen, delay=delay)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
         documents = _in_memory(counts, n_authors, n_parts)
         documents = ingest(documents, Path(folder) / "c.zarr") if stored else documents
         few = _in_memory(matrix(int(corpus["n_words"]), 256, 20.0), n_authors)
-        # Loads libraries and compiled functions: where updates are delayed, of rounds of two slices, and of so many
-        # rounds that updates are put off; and those of replicas.
-        kinds = [{"batch_size": 2, "slice_size": 1}, {"batch_size": 1}] if chosen.delay > 1 else [{}]
+        # Loads libraries and compiled functions: of rounds of two slices, of concurrent rounds, and of replicas.
+        kinds = [{"batch_size": 2, "slice_size": 1}, {"batch_size": 1}] if chosen.batch_size else [{}]
         if settings.get("replicas", 1) > 1:
             kinds.append({"batch_size": 1, "replicas": 2, "replica_updates": 2})
         for rounds in kinds:
@@ -111,18 +98,10 @@ def measure(
         for array in model.params.arrays.values():
             array.raw += 0  # makes resident what begins with zeros, before a first update does
         run = _run(model, documents, settings)
-        if task:
-            estimated = estimate_task_bytes(run, model.params, model.axes, TASK_SLICES)
-        else:
-            estimated = estimate_bytes(run, model.params, model.axes, n_threads, compares=tol > 0)
-        now = settle()
+        estimated = estimate_bytes(run, model.params, model.axes, n_threads, compares=tol > 0)
+        settle()
         Path("/proc/self/clear_refs").write_text("5")
-        if task:
-            base = now
-            slices = next(run.plan.rounds(0)).slices[:TASK_SLICES]
-            _node(run, Opaque(slices), model.params.arrays, iteration_of(Cursor(), 1, run.settings))
-        else:
-            _train(model, documents, n_threads, settings, tol)
+        _train(model, documents, n_threads, settings, tol)
         return {"measured": status("VmHWM") - base, "estimated": estimated}
 
 

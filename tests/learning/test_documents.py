@@ -8,9 +8,9 @@ import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.kernels.support.tokens import sorted_by_word
+from bigtopic.learning import documents
 from bigtopic.learning.documents import Documents
 from bigtopic.learning.estep import gather
-from bigtopic.learning.executors import documents
 from bigtopic.learning.new_run import make_run
 from bigtopic.methods import get
 from bigtopic.plan.reading import BlockReader

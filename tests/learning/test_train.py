@@ -305,18 +305,17 @@ def test_a_run_goes_on_from_its_cursor_to_the_same_bits(corpus, undisturbed, mak
     assert model.cursor.step == 12 and bits(model) == undisturbed.bits[12]
 
 
-def test_a_run_with_delayed_updates_is_cut_at_the_end_of_a_segment(corpus):
-    """Sixty updates a pass; asked to end after the twentieth, it stands where a segment of 32 ends."""
+def test_a_run_is_cut_at_the_end_of_an_exchange(corpus):
+    """Three hundred updates a pass; asked to end after the eighteenth, it stands where an exchange of four ends."""
 
     def interrupt(event):
-        if event.kind == "round" and event.step == 20:
+        if event.kind == "round" and event.step == 18:
             signal.raise_signal(signal.SIGINT)
 
-    model = learn("online-cvb0", corpus, batch=5, callbacks=[interrupt])
-    assert (model.cursor.round, model.cursor.step) == (32, 32)
-    train(model, corpus, Limits(1), batch_size=5, n_threads=2)
-    assert bits(model) == bits(learn("online-cvb0", corpus, batch=5))
-    assert bits(model) != bits(learn(PROMPT, corpus, batch=5))
+    model = learn("online-cvb0", corpus, batch=1, callbacks=[interrupt])
+    assert (model.cursor.round, model.cursor.step) == (20, 20)
+    train(model, corpus, Limits(1), batch_size=1, n_threads=2)
+    assert bits(model) == bits(learn("online-cvb0", corpus, batch=1))
 
 
 class Saves:
@@ -334,8 +333,7 @@ class Saves:
         self.steps.append(model.cursor.step)
 
 
-def test_what_a_failure_leaves_inside_a_segment_is_not_saved(corpus):
-    """Who goes on from there would not get the bits of the undisturbed run: the next rounds miss other updates."""
+def test_a_failure_loses_the_rounds_of_its_exchange(corpus):
     usual, method, calls = table.get("online-cvb0").load_kernel(), table.get("online-cvb0"), []
 
     def breaks(*arguments):
@@ -347,8 +345,8 @@ def test_what_a_failure_leaves_inside_a_segment_is_not_saved(corpus):
     model = make_model(replace(method, kernel=replace(usual, run=breaks)), corpus)
     saver = Saves()
     with pytest.raises(ValueError, match="mine"):
-        train(model, corpus, Limits(1), batch_size=5, n_threads=1, saver=saver)
-    assert saver.steps == [1, 2, 3, 4, 5, 6, 7, 8, 32] and 32 < model.cursor.step < 50
+        train(model, corpus, Limits(1), batch_size=1, n_threads=1, saver=saver)
+    assert saver.steps == [1, 2, 3, 4, 5, 6, 7, 8, *range(12, 49, 4)] and model.cursor.step == 48
 
 
 def test_a_relative_change_of_the_bound_ends_batch_learning(corpus):

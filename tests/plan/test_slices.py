@@ -100,10 +100,12 @@ def test_parts_end_in_the_minibatches_that_are_cut(parts, entries):
 @pytest.mark.parametrize("parts", PARTS, ids=str)
 @pytest.mark.parametrize("batch_size", BATCHES)
 @pytest.mark.parametrize("slice_size", SLICES)
-@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("concurrent", [1, 4])
 @pytest.mark.parametrize("entries", [40.0, 3000.0])
-def test_whole_minibatches_are_one_slice_wherever_parts_end(parts, batch_size, slice_size, delay, entries):
-    sizes = {"entries_per_doc": entries, "batch_size": batch_size, "seed": 3, "delay": delay}
+def test_whole_minibatches_are_one_slice_wherever_parts_end(
+    parts, batch_size, slice_size, concurrent, entries
+):
+    sizes = {"entries_per_doc": entries, "batch_size": batch_size, "seed": 3, "concurrent": concurrent}
     plan = Plan(parts, slice_size=slice_size, whole_minibatches=True, **sizes)
     assert Plan(**plan.settings).settings == plan.settings
     usual = {rnd.number: rnd for rnd in Plan(parts, slice_size=None, **sizes).rounds(0)}
@@ -131,22 +133,22 @@ def test_passes_differ_and_a_resumed_pass_is_the_rest_of_it():
     assert list(plan.rounds(0, 37)) == list(plan.rounds(0))[37:]
 
 
-@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("concurrent", [1, 16])
 @pytest.mark.parametrize("pass_number", [0, 1])
-def test_a_run_may_be_cut_where_segments_begin_and_end(delay, pass_number):
-    plan = Plan([700], 50.0, 10, None, delay=delay)
-    begins = {segment[0].number for segment in plan.segments(pass_number)}
+def test_a_run_may_be_cut_where_exchanges_begin_and_end(concurrent, pass_number):
+    plan = Plan([700], 50.0, 10, None, concurrent=concurrent)
+    begins = {exchange.rounds[0].number for exchange in plan.exchanges(pass_number)}
     assert {n for n in range(71) if plan.may_cut(pass_number, n)} == begins | {70}
 
 
-@pytest.mark.parametrize("delay", [0, 1])
-def test_a_pass_without_the_rounds_that_are_done(delay):
-    plan = Plan([1000], 50.0, 10, None, delay=delay)
+@pytest.mark.parametrize("concurrent", [1, 16])
+def test_a_pass_without_the_rounds_that_are_done(concurrent):
+    plan = Plan([1000], 50.0, 10, None, concurrent=concurrent)
     done = (3, 8, 31, 40, 63, 99)
     left = [rnd for rnd in plan.rounds(0) if rnd.number not in done]
     assert list(plan.rounds(0, 2, done)) == left[2:]
-    segments = [[rnd for rnd in segment if rnd.number not in done] for segment in plan.segments(0)]
-    assert list(plan.segments(0, 0, done)) == [segment for segment in segments if segment]
+    left = [[rnd for rnd in one.rounds if rnd.number not in done] for one in plan.exchanges(0)]
+    assert [one.rounds for one in plan.exchanges(0, 0, done)] == [rounds for rounds in left if rounds]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 
     T          threads
     work       = documents + view + statistics + scratch of a slice; of a replica, those of one of its slices, the
-                 documents of its share, and its rows, twice
+                 documents of its share, and its rows, which become its changes
     results    = statistics(exchange) for each round of an exchange, or, of slices and replicas, (T + levels of the
                  merge tree + 1) sums
     step       = rows(minibatch) x columns x 24 where a mean follows, or where inner iterations are provisional
@@ -16,7 +16,7 @@ are up to `PIECES` times as large.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -117,15 +117,15 @@ class Footprint:
         scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
         state = n_docs * (self._state_read + 2 * self._state_written)
         used = sum(scratch.pooled) + scratch.transient + sum(scratch.derived)
-        return documents + joined + view + used + state + sum(self._statistics(n_docs))
+        return documents + joined + view + used + state + self._statistics(n_docs)
 
     def _share(self) -> float:
         """A replica at work: its documents and rows, and one of its updates."""
         n_docs = self._share_docs
         documents = n_docs * (_DOCUMENT_BYTES + self._plan.entries_per_doc * ENTRY_BYTES + 4)
         ids = 4 * n_docs / self._slice_docs * self._rows("word", self._slice_docs) + self._lookup()
-        update = self._work(self._slice_docs) + sum(self._statistics(self._batch_docs))
-        return documents + ids + 2 * self._changes(n_docs) + update + self._read_block()
+        update = self._work(self._slice_docs) + self._statistics(self._batch_docs)
+        return documents + ids + self._changes(n_docs) + update + self._read_block()
 
     @property
     def _share_docs(self) -> int:
@@ -137,13 +137,20 @@ class Footprint:
 
     def _results(self, n_threads: int, replicas: int) -> float:
         """Statistics, or changes, that wait to be added."""
-        statistics = sum(self._statistics(self._batch_docs))
         if self._plan.concurrent > 1:
-            return self._plan.concurrent * statistics
+            return self._plan.concurrent * self._statistics(self._batch_docs)
         n_slices = -(-self._batch_docs // self._slice_docs)
-        sums = (min(n_slices, n_threads) + depth(n_slices) + 1) * statistics if n_slices > 1 else 0.0
-        changes = (n_threads + depth(replicas) + 1) * self._changes(replicas * self._share_docs)
-        return max(sums, changes if replicas > 1 else 0.0)
+        sums = self._sums(self._statistics, self._slice_docs, n_slices, n_threads)
+        if replicas > 1:
+            sums = max(sums, self._sums(self._changes, self._share_docs, replicas, n_threads))
+        return sums
+
+    def _sums(self, of: Callable[[int], float], n_docs: int, n_leaves: int, n_threads: int) -> float:
+        """What waits in a merge tree whose leaves have `n_docs` documents each: a sum for each level, and for each
+        thread one that it makes, which are of different leaves."""
+        levels = [min(n_docs << level, n_docs * n_leaves) for level in range(depth(n_leaves) + 1)]
+        made = min(n_threads, n_leaves) * of(-(-n_docs * n_leaves // min(n_threads, n_leaves)))
+        return sum(map(of, levels[1:])) + made if n_leaves > 1 else 0.0
 
     def _step(self) -> float:
         """Temporary arrays of a step."""
@@ -157,12 +164,12 @@ class Footprint:
         moved = (self._params[name] for name in self._moved)
         return averaged + 2 * sum(24 * self._rows(a.axis, self._batch_docs) * a.n_columns for a in moved)
 
-    def _statistics(self, n_docs: int) -> list[float]:
-        """Bytes of each array's statistics of `n_docs` documents."""
+    def _statistics(self, n_docs: int) -> float:
+        """Bytes of the statistics of `n_docs` documents."""
         work = self._run.work
         dtype = sum_dtype(statistics_dtype(work.kernel, work.hyper.options), self._run.settings.total_tokens)
         arrays = [self._params[name] for name in work.kernel.statistics]
-        return [self._rows(a.axis, n_docs) * (a.n_columns * dtype.itemsize + 4) for a in arrays]
+        return sum(self._rows(a.axis, n_docs) * (a.n_columns * dtype.itemsize + 4) for a in arrays)
 
     def _changes(self, n_docs: int) -> float:
         """Bytes of the changes by replicas that saw `n_docs` documents, or of the rows of one of them."""

@@ -81,7 +81,7 @@ class MediaWikiStream:
     whole: bool
 
     def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, page_end, whole=self.whole):
+        for chunk in pieces(self.file, page_end, n_shorter=4, whole=self.whole):
             yield replace(chunk, n_docs=len(articles(chunk.data, self.head))) if self.whole else chunk
 
 

@@ -198,6 +198,18 @@ def test_ids_that_come_twice_in_one_source_are_pieces_of_one_document(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("url", ["folder", "memory"])
+def test_rows_of_documents_that_are_gone_are_not_given_again_after_compact(url, tmp_path):
+    store = tmp_path / "c.zarr" if url == "folder" else "memory://rows.zarr"
+    settings = {"min_doc_length": 2, "stop_words": None, "overwrite": True}
+    corpus = bt.ingest(["wet cat", "wet dog", "wet cow"], store, ids=["a", "b", "c"], **settings, **HERE)
+    bt.append(corpus, ["ox"], ids=["c"], on_duplicate="replace", **HERE)
+    compacted = bt.compact(store, **HERE)
+    assert sorted(compacted.rows().tolist()) == [0, 1]
+    corpus = bt.append(store, ["wet hen"], ids=["d"], **HERE)
+    assert sorted(corpus.rows().tolist()) == [0, 1, 4]
+
+
 def test_rows_are_not_ids(tmp_path):
     corpus = bt.ingest(["cat", "dog"], tmp_path / "c.zarr", **HERE)
     corpus = bt.append(corpus, ["cow"], ids=["1"], **HERE)

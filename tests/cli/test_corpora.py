@@ -87,6 +87,32 @@ def test_nothing_is_written_where_one_path_is_wrong(grown, tmp_path, monkeypatch
     assert said in " ".join(shown.split()) and sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+@pytest.mark.parametrize(
+    ("corpus", "paths", "said"),
+    [
+        ("c.zarr", ["link.zarr", "t.zarr"], "link.zarr is given twice, as "),
+        ("link.zarr", ["t.zarr", "c.zarr"], "c.zarr is given twice, as "),
+        ("c.zarr", ["none/../c.zarr", "t.zarr"], "c.zarr is given twice, as "),
+        ("c.zarr", ["t.zarr", "c.zarr/t.zarr"], "c.zarr/t.zarr is inside "),
+        ("c.zarr", ["t.zarr", "t.zarr/u.zarr"], "t.zarr/u.zarr is inside t.zarr"),
+        ("c.zarr", ["t.zarr/u.zarr", "t.zarr"], "t.zarr/u.zarr is inside t.zarr"),
+        ("c.zarr", ["t.zarr", "dangling"], "dangling is a symbolic link to nowhere"),
+    ],
+)
+def test_a_corpus_is_not_replaced_by_its_documents_under_another_name(
+    grown, tmp_path, monkeypatch, corpus, paths, said, overwrite
+):
+    monkeypatch.chdir(tmp_path)
+    run("select", grown / "c.zarr", "c.zarr", "--where", "year=2001..")
+    (tmp_path / "link.zarr").symlink_to("c.zarr")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    shown = run("split", corpus, *paths, *overwrite, code=2).output
+    assert said in " ".join(shown.split())
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_a_compacted_corpus_has_the_same_documents(grown, tmp_path):
     run("select", grown / "c.zarr", tmp_path / "c.zarr", "--where", "year=2000..")
     again = (grown / "1.jsonl").read_text().replace('"id": "1-', '"id": "2-')

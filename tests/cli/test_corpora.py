@@ -51,6 +51,21 @@ def test_a_condition_that_no_document_meets_is_said(grown, tmp_path, verb):
     assert not (tmp_path / "s.zarr").exists()
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("year=9..1", "--where year=9..1: column 'year' holds whole numbers"),
+        ("year=9..1", "give COLUMN=LOW..HIGH"),
+        ("year=2000.5", "or a range: COLUMN=LOW..HIGH"),
+        ("year=", "--where year=: column 'year'"),
+        ("year=", "none of its values is missing; give a value"),
+    ],
+)
+def test_conditions_that_cannot_be_met_are_answered_as_they_were_typed(grown, tmp_path, typed, said):
+    shown = " ".join(run("select", grown / "c.zarr", tmp_path / "s", "--where", typed, code=2).output.split())
+    assert said in shown
+
+
 def test_split_is_that_of_python(grown, tmp_path):
     paths = [tmp_path / "train.zarr", tmp_path / "test.zarr"]
     options = ["--test-size", 12, "--random-state", 3, "--json"]

@@ -37,12 +37,9 @@ def store(
     from bigtopic.cli._stores import is_corpus, require_lock, require_room
     from bigtopic.errors import CorpusExists
     from bigtopic.ingestion.ingest import ingest
-    from bigtopic.storage.place import Place
 
-    urls = [views[0].url, *(Place.of(path).url for path in paths)]
-    for number, path in enumerate(paths, 1):
-        if urls[number] in urls[:number]:
-            raise click.UsageError(f"{path} is given twice: give each corpus a path of its own")
+    _require_apart([views[0].url, *paths])
+    for path in paths:
         if not is_corpus(path):
             require_room(path, "corpus")
         elif not overwrite:
@@ -62,3 +59,23 @@ def store(
         return
     for path, corpus in made.items():
         _show.line(f"Wrote {counted(len(corpus), 'document')} to {path}")
+
+
+def _require_apart(paths: Sequence[str]) -> None:
+    """Refuse a path of the same corpus as an earlier one, by whatever name, or inside it or around it."""
+    from bigtopic.storage.place import Place
+
+    real = [Place.of(path).real for path in paths]
+    for number, path in enumerate(paths):
+        for earlier in range(number):
+            if real[number] == real[earlier]:
+                other = "" if path == paths[earlier] else f", as {paths[earlier]}"
+                raise click.UsageError(f"{path} is given twice{other}: give each corpus a path of its own")
+            if f"{real[number]}/".startswith(f"{real[earlier]}/"):
+                raise click.UsageError(
+                    f"{path} is inside {paths[earlier]}: give each corpus a path of its own"
+                )
+            if f"{real[earlier]}/".startswith(f"{real[number]}/"):
+                raise click.UsageError(
+                    f"{paths[earlier]} is inside {path}: give each corpus a path of its own"
+                )

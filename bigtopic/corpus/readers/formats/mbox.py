@@ -72,9 +72,8 @@ class MboxReader(RecordReader):
         return [_record(message, partial(place, i)) for i, message in enumerate(messages)], place
 
 
-_PARSED = (
-    1 << 14
-)  # characters of a header up to which the library parses it, in time that is quadratic in them
+# Characters of a header up to which the library parses it, in time that is quadratic in them
+_PARSED = 1 << 14
 
 
 class _Policy(EmailPolicy):

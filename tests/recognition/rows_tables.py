@@ -78,6 +78,22 @@ def excel(*rows):
     return made
 
 
+def row_beyond_the_last(folder):
+    """A workbook whose second row says that it is one of thousands of millions."""
+    import zipfile
+
+    whole = zipfile.ZipFile(excel(["text"], ["a cat"])(folder))
+    with whole, zipfile.ZipFile(folder / "far.xlsx", "w") as far:
+        for name in whole.namelist():
+            data = whole.read(name)
+            if name.endswith("sheet1.xml"):
+                data = data.replace(b'<row r="2"', b'<row r="4000000000"').replace(
+                    b'r="A2"', b'r="A4000000000"'
+                )
+            far.writestr(name, data)
+    return folder / "far.xlsx"
+
+
 def same(columns):
     """The same table in every format that has one."""
     kinds = {"pandas": frame, "arrow": arrow, "polars": polars, "Parquet": parquet}
@@ -467,6 +483,9 @@ CASES = [
         "a sheet",
         excel(["id", "text", "year"], ["x", "the film", 1999], ["y", None, 2000], ["z", "a cat", 2001]),
         Read(3, {"the": 1, "film": 1, "cat": 1}, ids=["x", "y", "z"], columns={"year": [1999, 2000, 2001]}),
+    ),
+    Case(
+        "a sheet with a row beyond the last", row_beyond_the_last, Refused(["far.xlsx", "beyond 1,048,576"])
     ),
     Case("a sheet of ratings", excel(list(RATINGS), *zip(*RATINGS.values(), strict=True)), COUNTED, NAMED),
     Case(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import click
@@ -65,17 +66,14 @@ def _require_apart(paths: Sequence[str]) -> None:
     """Refuse a path of the same corpus as an earlier one, by whatever name, or inside it or around it."""
     from bigtopic.storage.place import Place
 
-    real = [Place.of(path).real for path in paths]
-    for number, path in enumerate(paths):
-        for earlier in range(number):
-            if real[number] == real[earlier]:
-                other = "" if path == paths[earlier] else f", as {paths[earlier]}"
-                raise click.UsageError(f"{path} is given twice{other}: give each corpus a path of its own")
-            if f"{real[number]}/".startswith(f"{real[earlier]}/"):
-                raise click.UsageError(
-                    f"{path} is inside {paths[earlier]}: give each corpus a path of its own"
-                )
-            if f"{real[earlier]}/".startswith(f"{real[number]}/"):
-                raise click.UsageError(
-                    f"{paths[earlier]} is inside {path}: give each corpus a path of its own"
-                )
+    named = [(path, f"{Place.of(path).real}/") for path in paths]
+    for (earlier, first), (path, second) in combinations(named, 2):
+        if first == second:
+            problem = f"{path} is given twice" + ("" if path == earlier else f", as {earlier}")
+        elif second.startswith(first):
+            problem = f"{path} is inside {earlier}"
+        elif first.startswith(second):
+            problem = f"{earlier} is inside {path}"
+        else:
+            continue
+        raise click.UsageError(f"{problem}: give each corpus a path of its own")

@@ -122,10 +122,9 @@ class Place:
         """The same for all names of a place: links and `..` of a path are followed, and a scheme has one name."""
         if self.local:
             return os.path.realpath(self.url)
-        scheme = self.url.partition("://")[0]
         if "::" in self.url:
             return self.url
-        kind = fsspec.get_filesystem_class(scheme)
+        kind = fsspec.get_filesystem_class(self.url.partition("://")[0])
         known = kind.protocol if isinstance(kind.protocol, str) else kind.protocol[0]
         return f"{known}://{kind._strip_protocol(self.url)}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import click
@@ -37,12 +38,9 @@ def store(
     from bigtopic.cli._stores import is_corpus, require_lock, require_room
     from bigtopic.errors import CorpusExists
     from bigtopic.ingestion.ingest import ingest
-    from bigtopic.storage.place import Place
 
-    urls = [views[0].url, *(Place.of(path).url for path in paths)]
-    for number, path in enumerate(paths, 1):
-        if urls[number] in urls[:number]:
-            raise click.UsageError(f"{path} is given twice: give each corpus a path of its own")
+    _require_apart([views[0].url, *paths])
+    for path in paths:
         if not is_corpus(path):
             require_room(path, "corpus")
         elif not overwrite:
@@ -62,3 +60,20 @@ def store(
         return
     for path, corpus in made.items():
         _show.line(f"Wrote {counted(len(corpus), 'document')} to {path}")
+
+
+def _require_apart(paths: Sequence[str]) -> None:
+    """Refuse a path of the same corpus as an earlier one, by whatever name, or inside it or around it."""
+    from bigtopic.storage.place import Place
+
+    named = [(path, f"{Place.of(path).real}/") for path in paths]
+    for (earlier, first), (path, second) in combinations(named, 2):
+        if first == second:
+            problem = f"{path} is given twice" + ("" if path == earlier else f", as {earlier}")
+        elif second.startswith(first):
+            problem = f"{path} is inside {earlier}"
+        elif first.startswith(second):
+            problem = f"{earlier} is inside {path}"
+        else:
+            continue
+        raise click.UsageError(f"{problem}: give each corpus a path of its own")

@@ -54,14 +54,17 @@ def require_room(url: str, kind: str = "model") -> None:
     Raises
     ------
     CorpusExists
-        When the path is taken.
+        When the path is taken, or leads through a symbolic link to nothing.
     StoreError
         When the parent is not a folder, or is not writable.
     """
     from bigtopic.errors import CorpusExists, StoreError
+    from bigtopic.storage.journal import refuse_dangling
     from bigtopic.storage.place import Place
 
     place = Place.of(url)
+    if place.local:
+        refuse_dangling(place)
     if place.exists() and (place.names() or not (place.local and Path(place.url).is_dir())):
         raise CorpusExists(f"{place.url} exists but is not a {kind}; give another path")
     folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None

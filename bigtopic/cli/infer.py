@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from os.path import realpath
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -111,13 +110,12 @@ def _check(documents: str, theta: str, as_json: bool, overwrite: bool) -> None:
     """Refuse options and paths that do not go together."""
     if theta == STANDARD and (as_json or overwrite):
         raise click.UsageError("--json and --overwrite have no effect if THETA is -: leave them out")
-    if theta != STANDARD and _resolved(documents) == _resolved(theta):
+    if theta == STANDARD:
+        return
+    from bigtopic.storage.place import Place
+
+    if documents != STANDARD and Place.of(documents).real == Place.of(theta).real:
         raise click.UsageError(f"{theta} is both DOCUMENTS and THETA: give THETA another path")
-
-
-def _resolved(place: str) -> str:
-    """A path without links and dots; in a URL these are characters like others."""
-    return place.rstrip("/") if "://" in place else realpath(place)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ Condition = Callable[[np.ndarray], np.ndarray]
 _NOUNS = {"i": "whole numbers (int64)", "f": "numbers (float64)", "b": "true and false (bool)", "O": "text"}
 _LARGEST = 2**63 - 1
 _EXAMPLES = 1000  # values looked at for one to show
+_RANGE = either("slice(low, high)", "COLUMN=LOW..HIGH")
+_TRUTH = either("give True or False", "give true or false")
 _END_OF_DAY = "T~"  # after any time of the day, as text
 
 
@@ -34,12 +36,19 @@ class _Column(NamedTuple):
 
     def refuse(self, wanted: Any, why: str, remedy: str) -> SettingError:
         holds = f"column {self.name!r} holds {_NOUNS[self.kind]}{self._shown}"
-        given = either(f"select({self.name}={wanted!r})", f"--where {self.name}={wanted}")
+        given = either(f"select({self.name}={wanted!r})", f"--where {self.name}={_typed(wanted)}")
         return SettingError(f"{given}: {holds}, {why}; {remedy}")
 
     @property
     def _shown(self) -> str:
         return "" if self.example is None else f" such as {self.example!r:.60}"
+
+
+def _typed(wanted: Any) -> str:
+    """A value or a range as people type it in a shell."""
+    if isinstance(wanted, slice):
+        return f"{_typed(wanted.start)}..{_typed(wanted.stop)}"
+    return "" if wanted is None else str(wanted)
 
 
 def condition(name: str, wanted: Any, values: np.ndarray) -> Condition:
@@ -80,7 +89,9 @@ def _any_of(column: _Column, members: list[Any]) -> Condition:
     missing = any(map(is_missing, members))
     members = [_plain(member) for member in members if not is_missing(member)]
     if missing and column.kind in "ib":
-        raise column.refuse(None, "and none of its values is missing", "leave None out")
+        raise column.refuse(
+            None, "and none of its values is missing", either("leave None out", "give a value")
+        )
     if column.kind == "O":
         return _any_text(column, members, missing)
     allowed = np.array([_number(column, member) for member in members], _DTYPES[column.kind])
@@ -108,11 +119,11 @@ def _number(column: _Column, value: Any) -> Any:
     if not (isinstance(value, Real) or truth):
         raise column.refuse(value, f"which no {_type_name(value)} equals", _number_remedy(column, value))
     if truth != (column.kind == "b"):
-        remedy = "give True or False" if column.kind == "b" else "give a number"
+        remedy = _TRUTH if column.kind == "b" else "give a number"
         raise column.refuse(value, f"which no {_type_name(value)} equals", remedy)
     if column.kind == "i" and not (_float(value).is_integer() and abs(int(value)) <= _LARGEST):
         raise column.refuse(
-            value, "which this number never equals", "give a whole number, or a range: slice(low, high)"
+            value, "which this number never equals", f"give a whole number, or a range: {_RANGE}"
         )
     return int(value) if column.kind == "i" else _float(value)
 
@@ -131,7 +142,7 @@ def _type_name(value: Any) -> str:
 
 def _number_remedy(column: _Column, value: Any) -> str:
     if column.kind == "b":
-        return "give True or False"
+        return _TRUTH
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -181,15 +192,13 @@ def _check_zone(column: _Column, aware: bool, wanted: Any) -> None:
 
 def _between(column: _Column, wanted: slice) -> Condition:
     if wanted.step is not None:
-        raise column.refuse(wanted, "of which a slice takes all", "give slice(low, high) without a step")
+        raise column.refuse(wanted, "of which a slice takes all", f"give {_RANGE} without a step")
     if column.kind == "b":
-        raise column.refuse(wanted, "which have no range", "give True or False")
+        raise column.refuse(wanted, "which have no range", _TRUTH)
     first, last = (None if bound is None else _plain(bound) for bound in (wanted.start, wanted.stop))
     low, high = (None if bound is None else _bound(column, bound) for bound in (first, last))
     if low is not None and high is not None and low > high:
-        raise column.refuse(
-            wanted, "and none is at least the first and at most the last", "give slice(low, high)"
-        )
+        raise column.refuse(wanted, "and none is at least the first and at most the last", f"give {_RANGE}")
     if isinstance(last, datetime.date) and not isinstance(last, datetime.datetime):
         high = f"{high}{_END_OF_DAY}"
 

@@ -223,10 +223,10 @@ class TopicLearning(DocumentQuestions):
             )
         if only_new and not needs_all:
             return self._go_on(new, max_iter or 1)
+        n_earlier = corpus.n_docs - new.n_docs + growth.n_gone(self.run_, corpus)
         if model.document_state is not None:
-            n_earlier = corpus.n_docs - new.n_docs
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
-        return self._go_on(corpus, max_iter or self._passes(corpus), of_all=new.n_docs < corpus.n_docs)
+        return self._go_on(corpus, max_iter or self._passes(corpus), of_all=n_earlier > 0)
 
     def _go_on(self, corpus: Corpus, n_passes: int, of_all: bool = False) -> Self:
         """Learn from more documents; with `of_all`, from all that the model shall have seen, earlier ones included."""

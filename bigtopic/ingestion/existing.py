@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bigtopic.corpus.store import Corpus
@@ -11,7 +12,15 @@ from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import CorpusExists, CorpusLocked, argument
 from bigtopic.storage.place import Place
 
-__all__ = ["extended", "keeps_text", "pruned", "require_same_text", "require_unchanged", "word_limits"]
+__all__ = [
+    "extended",
+    "keeps_text",
+    "pruned",
+    "require_same_text",
+    "require_unchanged",
+    "with_rows",
+    "word_limits",
+]
 
 
 def extended(root: Place, manifest: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
@@ -57,6 +66,13 @@ def require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
         raise CorpusLocked(
             f"{root.url} was changed by another writer since it was opened; open it again and try again"
         )
+
+
+def with_rows(manifest: Manifest, source: Any, root: Place, before: Manifest | None) -> Manifest:
+    """The manifest of a corpus that is rewritten in place: a row that it had is not given again, even if it is gone."""
+    if not isinstance(source, Corpus) or source.url != root.url or before is None:
+        return manifest
+    return replace(manifest, n_rows=max(manifest.n_rows, before.n_rows))
 
 
 def require_same_text(before: Manifest | None, now: Manifest | None, root: Place) -> None:

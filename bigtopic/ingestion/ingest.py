@@ -38,6 +38,7 @@ from bigtopic.ingestion.existing import (
     pruned,
     require_same_text,
     require_unchanged,
+    with_rows,
     word_limits,
 )
 from bigtopic.ingestion.job import build
@@ -252,7 +253,7 @@ def ingest(
         manifest, n_new = build(reader, transaction, settings, workers, known)
         if isinstance(authors, Mapping) and n_new:
             manifest = with_mapping(transaction, manifest, known, n_new, authors)
-        transaction.commit(manifest)
+        transaction.commit(with_rows(manifest, source, root, transaction.old))
     if shown(progress):
         say(str(manifest.ingestion))
     return open_corpus(store, storage_options)

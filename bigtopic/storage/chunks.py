@@ -21,9 +21,10 @@ from bigtopic.storage.array_metadata import ArrayMetadata, parse_metadata
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
 
-__all__ = ["REMEDY", "ChunkedArray", "chunk_codecs", "read_metadata", "write_chunk"]
+__all__ = ["REMEDY", "ChunkedArray", "chunk_codecs", "read_metadata", "remedy_of_missing", "write_chunk"]
 
 REMEDY = "restore the corpus from a copy, or ingest the source again"
+_REWRITTEN = "open the corpus again, if it was written to since it was opened; else"
 
 # Zstandard's first level in large blocks: a tenth of the time of level 5 in Blosc's own blocks, for 0-8 % more bytes.
 _SETTINGS: dict[str, Any] = {"cname": "zstd", "clevel": 1, "blocksize": 1 << 19}
@@ -51,6 +52,11 @@ def write_chunk(array: Place, number: int, values: np.ndarray) -> None:
     (array / f"c/{number}").write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
 
 
+def remedy_of_missing(remedy: str = REMEDY) -> str:
+    """What to do when a file is not there: a part of a corpus may have been written anew since it was opened."""
+    return f"{_REWRITTEN} {remedy}" if remedy == REMEDY else remedy
+
+
 def read_metadata(place: Place, what: str, remedy: str = REMEDY) -> ArrayMetadata:
     """The metadata of the array at this place, checked.
 
@@ -62,7 +68,7 @@ def read_metadata(place: Place, what: str, remedy: str = REMEDY) -> ArrayMetadat
     try:
         return parse_metadata((place / "zarr.json").read(), f"{what}/zarr.json")
     except FileNotFoundError as error:
-        raise CorpusDamaged(f"{what}: the array is missing; {remedy}") from error
+        raise CorpusDamaged(f"{what}: the array is missing; {remedy_of_missing(remedy)}") from error
     except FieldError as error:
         raise CorpusDamaged(f"{error}; {remedy}") from error
 
@@ -107,7 +113,7 @@ class ChunkedArray:
     def _long_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
         """Decoded where it stays, with the rest of the chunks at its ends."""
         if len(numbers) > _COUNTED and len((self._place / "c").names()) < len(numbers):
-            raise CorpusDamaged(f"{self._what}: chunks are missing; {self._remedy}")
+            raise CorpusDamaged(f"{self._what}: chunks are missing; {remedy_of_missing(self._remedy)}")
         out = self._empty(len(numbers) * self._chunk)
         for i, number in enumerate(numbers):
             self._decode(number, out[i * self._chunk : (i + 1) * self._chunk])
@@ -147,7 +153,8 @@ class ChunkedArray:
         try:
             stored = (self._place / self._file(number)).read()
         except FileNotFoundError as error:
-            raise self._damaged(number, "is missing") from error
+            remedy = remedy_of_missing(self._remedy)
+            raise CorpusDamaged(f"{self._what}: chunk {number} is missing; {remedy}") from error
         if google_crc32c.value(np.frombuffer(stored, np.uint8)[:-4]) != int.from_bytes(stored[-4:], "little"):
             raise self._damaged(number, "does not match its checksum")
         # Blosc believes its header: nothing is decompressed that ends elsewhere, or fills more, than it should.

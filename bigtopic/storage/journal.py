@@ -19,7 +19,7 @@ from bigtopic.errors import CorpusDamaged, CorpusExists
 from bigtopic.storage.names import FOLDERS, JOURNAL, LOCK
 from bigtopic.storage.place import Place
 
-__all__ = ["Journal", "is_listed", "is_made", "journals", "require_free"]
+__all__ = ["Journal", "is_listed", "is_made", "journals", "refuse_dangling", "require_free"]
 
 _NAME = re.compile(re.escape(JOURNAL) + "-[0-9a-f]{12}")
 
@@ -111,7 +111,7 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
     ------
     CorpusExists
     """
-    _refuse_dangling(root)
+    refuse_dangling(root)
     names = root.names()
     if not names and root.exists() and not Path(root.url).is_dir():
         raise CorpusExists(f"{root.url} exists and is not {what}; nothing was written: give another path")
@@ -127,8 +127,13 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
         )
 
 
-def _refuse_dangling(root: Place) -> None:
-    """Refuse a path through a symbolic link that leads nowhere: no folder can be made there."""
+def refuse_dangling(root: Place) -> None:
+    """Refuse a path through a symbolic link that leads nowhere: no folder can be made there.
+
+    Raises
+    ------
+    CorpusExists
+    """
     path = Path(root.url)
     for step in (path, *path.parents):
         if step.is_symlink() and not step.exists():

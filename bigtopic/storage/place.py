@@ -117,6 +117,17 @@ class Place:
         links[first] = f"{links[first]}/{name}"
         return Place("::".join(links), self.options)
 
+    @property
+    def real(self) -> str:
+        """The same for all names of a place: links and `..` of a path are followed, and a scheme has one name."""
+        if self.local:
+            return os.path.realpath(self.url)
+        if "::" in self.url:
+            return self.url
+        kind = fsspec.get_filesystem_class(self.url.partition("://")[0])
+        known = kind.protocol if isinstance(kind.protocol, str) else kind.protocol[0]
+        return f"{known}://{kind._strip_protocol(self.url)}"
+
     def beside(self, suffix: str) -> Place:
         """The place in the same folder whose name has this ending in addition."""
         return Place(self.url + suffix, self.options, self.below)

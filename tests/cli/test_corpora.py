@@ -51,6 +51,21 @@ def test_a_condition_that_no_document_meets_is_said(grown, tmp_path, verb):
     assert not (tmp_path / "s.zarr").exists()
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("year=9..1", "--where year=9..1: column 'year' holds whole numbers"),
+        ("year=9..1", "give COLUMN=LOW..HIGH"),
+        ("year=2000.5", "or a range: COLUMN=LOW..HIGH"),
+        ("year=", "--where year=: column 'year'"),
+        ("year=", "none of its values is missing; give a value"),
+    ],
+)
+def test_conditions_that_cannot_be_met_are_answered_as_they_were_typed(grown, tmp_path, typed, said):
+    shown = " ".join(run("select", grown / "c.zarr", tmp_path / "s", "--where", typed, code=2).output.split())
+    assert said in shown
+
+
 def test_split_is_that_of_python(grown, tmp_path):
     paths = [tmp_path / "train.zarr", tmp_path / "test.zarr"]
     options = ["--test-size", 12, "--random-state", 3, "--json"]
@@ -85,6 +100,32 @@ def test_nothing_is_written_where_one_path_is_wrong(grown, tmp_path, monkeypatch
         "split", grown / "c.zarr", *[grown / "c.zarr" if p == "CORPUS" else p for p in paths], code=2
     ).output
     assert said in " ".join(shown.split()) and sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+@pytest.mark.parametrize(
+    ("corpus", "paths", "said"),
+    [
+        ("c.zarr", ["link.zarr", "t.zarr"], "link.zarr is given twice, as "),
+        ("link.zarr", ["t.zarr", "c.zarr"], "c.zarr is given twice, as "),
+        ("c.zarr", ["none/../c.zarr", "t.zarr"], "c.zarr is given twice, as "),
+        ("c.zarr", ["t.zarr", "c.zarr/t.zarr"], "c.zarr/t.zarr is inside "),
+        ("c.zarr", ["t.zarr", "t.zarr/u.zarr"], "t.zarr/u.zarr is inside t.zarr"),
+        ("c.zarr", ["t.zarr/u.zarr", "t.zarr"], "t.zarr/u.zarr is inside t.zarr"),
+        ("c.zarr", ["t.zarr", "dangling"], "dangling is a symbolic link to nowhere"),
+    ],
+)
+def test_a_corpus_is_not_replaced_by_its_documents_under_another_name(
+    grown, tmp_path, monkeypatch, corpus, paths, said, overwrite
+):
+    monkeypatch.chdir(tmp_path)
+    run("select", grown / "c.zarr", "c.zarr", "--where", "year=2001..")
+    (tmp_path / "link.zarr").symlink_to("c.zarr")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    shown = run("split", corpus, *paths, *overwrite, code=2).output
+    assert said in " ".join(shown.split())
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_compacted_corpus_has_the_same_documents(grown, tmp_path):

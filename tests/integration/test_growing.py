@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import bigtopic as bt
 from bigtopic.cli import main
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import CorpusDamaged, InputError, SettingError
 
 HERE = {"n_threads": 1, "client": False, "progress": False}
 RARE = ["cat dog", "cat dog", "cat bird", "dog fish"]  # bird and fish are in one document each
@@ -196,6 +196,27 @@ def test_ids_that_come_twice_in_one_source_are_pieces_of_one_document(tmp_path):
         ("a", ["hen"]),
         ("c", ["emu"]),
     ]
+
+
+@pytest.mark.parametrize("opened", [lambda c: c.to_scipy(), lambda c: c[0], lambda c: c.document_ids()])
+def test_a_corpus_that_was_open_while_parts_were_written_anew_is_to_be_opened_again(opened, tmp_path):
+    corpus = bt.ingest(["cat dog", "dog"], tmp_path / "c.zarr", ids=["a", "b"], **HERE)
+    bt.append(tmp_path / "c.zarr", ["cow"], ids=["b"], on_duplicate="replace", **HERE)
+    with pytest.raises(CorpusDamaged, match="missing; open the corpus again, if it was written to since"):
+        opened(corpus)
+    opened(bt.open_corpus(tmp_path / "c.zarr"))
+
+
+@pytest.mark.parametrize("url", ["folder", "memory"])
+def test_rows_of_documents_that_are_gone_are_not_given_again_after_compact(url, tmp_path):
+    store = tmp_path / "c.zarr" if url == "folder" else "memory://rows.zarr"
+    settings = {"min_doc_length": 2, "stop_words": None, "overwrite": True}
+    corpus = bt.ingest(["wet cat", "wet dog", "wet cow"], store, ids=["a", "b", "c"], **settings, **HERE)
+    bt.append(corpus, ["ox"], ids=["c"], on_duplicate="replace", **HERE)
+    compacted = bt.compact(store, **HERE)
+    assert sorted(compacted.rows().tolist()) == [0, 1]
+    corpus = bt.append(store, ["wet hen"], ids=["d"], **HERE)
+    assert sorted(corpus.rows().tolist()) == [0, 1, 4]
 
 
 def test_rows_are_not_ids(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, ModelError, SettingError
 
 HERE = {"client": False, "n_threads": 1, "progress": False}
 BEFORE = [f"river bank boat water flood w{i % 7}" for i in range(400)]
@@ -100,6 +100,27 @@ def test_a_corpus_that_was_replaced_is_refused(store):
     model.run_["corpus"]["documents"] = 300  # as if the corpus had had so many in these rows
     with pytest.raises(InputError, match="has other documents than the 300 that the model learned from"):
         model.update(store)
+
+
+@pytest.mark.parametrize("only_new", [True, False])
+@pytest.mark.parametrize("n_replaced", [1, 60])
+@pytest.mark.parametrize("method", ["vb", "cgs", "cvb0", "ilr", "svi"])
+def test_documents_that_were_replaced_are_not_counted_beside_those_that_replace_them(
+    method, n_replaced, only_new, tmp_path
+):
+    path, names = tmp_path / "c.zarr", [str(number) for number in range(60)]
+    bt.ingest(BEFORE[:60], path, ids=names, max_df=1.0, client=False, progress=False)
+    model = bt.LDA(2, method=method, max_iter=2, random_state=1, **HERE).fit(path)
+    since = {"ids": names[:n_replaced], "on_duplicate": "replace", "client": False, "progress": False}
+    bt.append(path, SINCE[:n_replaced], **since)
+    topics = model.components_
+    if model._fitted().document_state is not None:
+        with pytest.raises(ModelError, match="is of others than the earlier ones of this corpus"):
+            model.update(path, only_new=only_new)
+        np.testing.assert_array_equal(model.components_, topics)
+        return
+    streams = method == "svi" and only_new
+    assert model.update(path, only_new=only_new).n_docs_seen_ == (60 + n_replaced if streams else 60)
 
 
 def test_a_record_without_rows_counts_documents(store):

@@ -78,6 +78,26 @@ def excel(*rows):
     return made
 
 
+def edited_sheet(edits):
+    """A workbook of a text in whose sheet these are replaced."""
+
+    def made(folder):
+        import zipfile
+
+        whole = zipfile.ZipFile(excel(["text"], ["a cat"])(folder))
+        with whole, zipfile.ZipFile(folder / "edited.xlsx", "w") as edited:
+            for name in whole.namelist():
+                data = whole.read(name).decode()
+                if name.endswith("sheet1.xml"):
+                    for old, new in edits.items():
+                        assert old in data
+                        data = data.replace(old, new)
+                edited.writestr(name, data)
+        return folder / "edited.xlsx"
+
+    return made
+
+
 def same(columns):
     """The same table in every format that has one."""
     kinds = {"pandas": frame, "arrow": arrow, "polars": polars, "Parquet": parquet}
@@ -467,6 +487,16 @@ CASES = [
         "a sheet",
         excel(["id", "text", "year"], ["x", "the film", 1999], ["y", None, 2000], ["z", "a cat", 2001]),
         Read(3, {"the": 1, "film": 1, "cat": 1}, ids=["x", "y", "z"], columns={"year": [1999, 2000, 2001]}),
+    ),
+    Case(
+        "a sheet with a row beyond the last",
+        edited_sheet({'<row r="2"': '<row r="4000000000"', 'r="A2"': 'r="A4000000000"'}),
+        Refused(["edited.xlsx", "beyond 1,048,576"]),
+    ),
+    Case(
+        "a sheet whose dimensions leave a row out",
+        edited_sheet({'<dimension ref="A1:A2"': '<dimension ref="A1"'}),
+        Read(1, {"cat": 1}),
     ),
     Case("a sheet of ratings", excel(list(RATINGS), *zip(*RATINGS.values(), strict=True)), COUNTED, NAMED),
     Case(

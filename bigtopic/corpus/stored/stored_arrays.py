@@ -6,7 +6,7 @@ import numpy as np
 
 from bigtopic.corpus.stored.schema import TYPES
 from bigtopic.errors import CorpusDamaged
-from bigtopic.storage.chunks import REMEDY, ChunkedArray, read_metadata
+from bigtopic.storage.chunks import REMEDY, ChunkedArray, read_metadata, remedy_of_missing
 from bigtopic.storage.place import Place
 from bigtopic.storage.string_chunks import read_strings
 
@@ -60,7 +60,8 @@ def read_any(
     try:
         return read_strings(root / path, metadata, start, stop)
     except (FileNotFoundError, ValueError, MemoryError) as error:
-        raise CorpusDamaged(f"{what} is missing or damaged ({error}); {REMEDY}") from error
+        remedy = remedy_of_missing() if isinstance(error, FileNotFoundError) else REMEDY
+        raise CorpusDamaged(f"{what} is missing or damaged ({error}); {remedy}") from error
 
 
 def read_text(

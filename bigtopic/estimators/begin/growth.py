@@ -9,7 +9,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, either
 from bigtopic.estimators.saved.settings import without_password
 
-__all__ = ["first_new_row", "is_same", "next_row", "since"]
+__all__ = ["first_new_row", "is_same", "n_gone", "next_row", "since"]
 
 _LEARN = either(
     "call partial_fit(documents) with those, or give first_new=, their first row",
@@ -64,6 +64,14 @@ def first_new_row(run: Mapping[str, Any] | None, corpus: Corpus) -> int:
             f"{either('give first_new=, or fit a new model', 'train a new model')}"
         )
     return int(known["rows"])
+
+
+def n_gone(run: Mapping[str, Any] | None, corpus: Corpus) -> int:
+    """How many of the documents that a model learned from the corpus has no longer: others replaced them."""
+    known = _recorded(run)
+    if "rows" not in known or not is_same(run, corpus):
+        return 0
+    return max(0, int(known["documents"]) - int((corpus.rows() < known["rows"]).sum()))
 
 
 def _recorded(run: Mapping[str, Any] | None) -> Mapping[str, Any]:

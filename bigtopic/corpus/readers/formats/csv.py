@@ -139,7 +139,10 @@ class CsvStream:
         together = Together()
         opened = self.dialect.open_quote if self.dialect.quoted and not triples else None
         begin = self.dialect.begin
-        for chunk in pieces(self.file, find, begin=begin, whole=whole, opened=opened, ends=line_ends):
+        n_shorter = 4 if triples else 1
+        for chunk in pieces(
+            self.file, find, n_shorter=n_shorter, begin=begin, whole=whole, opened=opened, ends=line_ends
+        ):
             n_docs = self._count(chunk, together) if self.options.whole or triples else None
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
 

@@ -140,9 +140,8 @@ def _check_entries(header: TripleFile) -> None:
             raise InputError(
                 f"{header.file.path} holds bytes that are not of numbers below its header; get it again"
             )
-        if not header.dense and (
-            wrong := longer.search(chunk.data, max(0, -size))
-        ):  # SciPy passes over the rest
+        wrong = None if header.dense else longer.search(chunk.data, max(0, -size))
+        if wrong is not None:  # SciPy passes over the rest
             at = n_lines + chunk.data.count(b"\n", 0, wrong.start()) + 1
             raise InputError(
                 f"{header.file.path}, line {at}: there are more numbers than document, word and count; correct the line"

@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
-from email import message_from_bytes, policy
+from email import message_from_bytes
 from email.message import EmailMessage
+from email.policy import EmailPolicy
 from email.utils import parsedate_to_datetime
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any, cast
 
@@ -20,6 +22,7 @@ from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
 from bigtopic.corpus.readers.support.record_files import RecordReader
+from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
 
@@ -66,11 +69,38 @@ class MboxReader(RecordReader):
             before = sum(message.count(b"\n") + 2 for message in messages[:i])
             return f"{chunk.name}, line {first_line(chunk, file) + before}"
 
-        return [_record(message.partition(b"\n")[2]) for message in messages], place
+        return [_record(message, partial(place, i)) for i, message in enumerate(messages)], place
 
 
-def _record(data: bytes) -> dict[str, str]:
-    message = cast(EmailMessage, message_from_bytes(data, policy=policy.default))
+# Characters of a header up to which the library parses it, in time that is quadratic in them
+_PARSED = 1 << 14
+
+
+class _Policy(EmailPolicy):
+    """That of the library; a header that is longer stays as it is, and of one about the content, the rest is cut."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_PARSED] if name.lower().startswith("content-") else value
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        return value if len(value) > _PARSED else super().header_fetch_parse(name, value)
+
+
+_POLICY = _Policy()
+
+
+def _record(data: bytes, place: Callable[[], str]) -> dict[str, str]:
+    try:
+        return _read(data.partition(b"\n")[2])
+    except RecursionError:
+        raise InputError(
+            f"{place()}: the parts of this message are nested too deeply to be read; remove the message"
+        ) from None
+
+
+def _read(data: bytes) -> dict[str, str]:
+    message = cast(EmailMessage, message_from_bytes(data, policy=_POLICY))
     return {
         "id": _header(message, "Message-ID").strip("<>"),
         "text": f"{_header(message, 'Subject')}\n\n{_body(message)}",

@@ -81,7 +81,7 @@ class MediaWikiStream:
     whole: bool
 
     def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, page_end, whole=self.whole):
+        for chunk in pieces(self.file, page_end, n_shorter=4, whole=self.whole):
             yield replace(chunk, n_docs=len(articles(chunk.data, self.head))) if self.whole else chunk
 
 
@@ -128,11 +128,14 @@ def _prefix(link: Any) -> str:
 
 
 def _plain(wikitext: str, left_out: set[str]) -> str:
-    """Wikitext without its markup."""
+    """Wikitext without its markup; all of it where that is nested more deeply than the library follows it."""
     import mwparserfromhell
 
-    code = mwparserfromhell.parse(wikitext)
-    for node in [*code.filter_wikilinks(recursive=False), *code.filter_tags(recursive=False)]:
-        if str(node.tag) == "ref" if hasattr(node, "tag") else _prefix(node) in left_out:
-            code.remove(node)
-    return str(code.strip_code())
+    try:
+        code = mwparserfromhell.parse(wikitext)
+        for node in [*code.filter_wikilinks(recursive=False), *code.filter_tags(recursive=False)]:
+            if str(node.tag) == "ref" if hasattr(node, "tag") else _prefix(node) in left_out:
+                code.remove(node)
+        return str(code.strip_code())
+    except RecursionError:
+        return wikitext

@@ -26,6 +26,7 @@ __all__ = ["match", "open_reader"]
 
 _MOST_BYTES = 1 << 28  # stored
 _MOST_CONTENT = 1 << 31  # decompressed
+_MOST_ROWS = 1 << 20  # of a sheet, in Excel
 
 Row = tuple[int, list[Any]]
 
@@ -78,7 +79,7 @@ class _Sheet:
             full = [
                 sheet.title
                 for sheet in book.worksheets
-                if any(map(_filled, sheet.iter_rows(values_only=True)))
+                if any(_filled(cells) for _, cells in _numbered(sheet, file))
             ]
         if not full:
             raise InputError(f"{file.path} has no rows; there is nothing to read")
@@ -96,7 +97,7 @@ class _Sheet:
     def rows(self) -> Iterator[Row]:
         """Number and cells of each row that has any."""
         with _opened(self.file) as book:
-            for number, cells in enumerate(book[self.title].iter_rows(values_only=True), 1):
+            for number, cells in _numbered(book[self.title], self.file):
                 if _filled(cells):
                     last = max(i for i, cell in enumerate(cells) if cell is not None)
                     yield number, list(cells[: last + 1])
@@ -136,6 +137,17 @@ class _Sheet:
                     "columns, or remove the cells"
                 )
             yield number, _padded(cells, self.width)
+
+
+def _numbered(sheet: Any, file: File) -> Iterator[tuple[int, Sequence[Any]]]:
+    """The rows of a sheet, those before a row that says its number included."""
+    sheet.reset_dimensions()  # what the file says of them may leave out rows and columns
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number > _MOST_ROWS:
+            raise InputError(
+                f"{file.path}, sheet {sheet.title!r} has rows beyond {_MOST_ROWS:,}, the last of a sheet; save it again"
+            )
+        yield number, cells
 
 
 @dataclass

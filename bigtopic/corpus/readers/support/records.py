@@ -24,7 +24,6 @@ from bigtopic.errors import InputError, argument
 
 __all__ = ["Layout", "is_record", "record_documents", "record_layout"]
 
-
 _INVERTED = "abstractinvertedindex"  # of OpenAlex
 
 
@@ -104,6 +103,18 @@ def _alike(items: Sequence[Any]) -> list[Any]:
     )
 
 
+def _refuse_inverted(names: Sequence[str], where: str) -> None:
+    """Refuse abstracts that are stored as the places of their words, where no field is a text."""
+    folded = [fold(name) for name in names]
+    if _INVERTED in folded and not {*folded} & {*PLAINEST}:
+        name = names[folded.index(_INVERTED)]
+        raise InputError(
+            f"{where}: {name!r} holds where each word of the abstract is; make counts of it, as jq does with "
+            f"'.counts = (.{name} // {{}} | map_values(length))', or name another field with "
+            f"{argument('text_column', ...)}"
+        )
+
+
 def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | None:
     """Which field is what; None where each is a word, and its value a count."""
     # A field may be missing in some records; all fields seen are candidates.
@@ -113,17 +124,8 @@ def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | No
     def first(i: int) -> list[Any]:
         return [record.get(fields[i]) for record in records[:SAMPLE_ROWS]]
 
-    if (
-        options.text_column is None
-        and not {*map(fold, names)} & {*PLAINEST}
-        and _INVERTED in map(fold, names)
-    ):
-        name = names[[*map(fold, names)].index(_INVERTED)]
-        raise InputError(
-            f"{where}: {name!r} holds where each word of the abstract is; make counts of it: "
-            f"jq -c '.counts = (.{name} // {{}} | map_values(length))' {where} > counts.jsonl (or name another field "
-            f"with {argument('text_column', ...)})"
-        )
+    if options.text_column is None:
+        _refuse_inverted(names, where)
     texts = any(fold(name) in PLAINEST for name in names)
     numbers = not texts and all(kind_of_cells(first(i)) == "number" for i in range(len(names)))
     table = Sample(names, first, (numbers,) * len(names))

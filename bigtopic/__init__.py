@@ -6,7 +6,7 @@ Nothing heavy is imported here: each public name is fetched from its module when
 import importlib as _importlib
 import typing as _typing
 
-from bigtopic import compile_cache as _compile_cache
+from bigtopic.support import compile_cache as _compile_cache
 
 _compile_cache.ensure()
 
@@ -67,7 +67,7 @@ else:
         elif name in _MODULES:
             value = _importlib.import_module(f"bigtopic.{name}")
         else:
-            from bigtopic.elsewhere import OF_THE_MODULE, of_attribute
+            from bigtopic.support.aliases import OF_THE_MODULE, of_attribute
 
             answer = of_attribute(name, __all__, OF_THE_MODULE)
             raise AttributeError(f"module 'bigtopic' has no attribute {name!r}{answer}")

@@ -16,7 +16,7 @@ from traceback import walk_stack
 from types import FrameType
 from typing import Any, Self, cast
 
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 __all__ = [
     "ON_THREADS",

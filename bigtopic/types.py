@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from bigtopic.documents import Block, Docs
-from bigtopic.kernel_memory import CallSize, Scratch, no_scratch
 
 __all__ = [
+    "ArraySpec",
     "AxisStats",
     "Block",
     "Bound",
@@ -36,6 +36,7 @@ __all__ = [
     "StateSpec",
     "Stats",
     "View",
+    "no_scratch",
 ]
 
 
@@ -163,6 +164,71 @@ class Bound:
     views: Mapping[str, str]
     documents: Callable[[Docs, View, Hyper], np.ndarray]
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """One global array, row-major: (size of its axis, number of its columns).
+
+    Attributes
+    ----------
+    rows : the axis. Documents have ids on "word" (also called "column"), "author" and "row" (the documents themselves,
+        by source row), so that a minibatch reads and moves its own rows alone. On any other axis every task reads every
+        row: "none" has one, a component count has one for each component, and the size of an axis of the model's own
+        is given when a model is made
+    columns : the component count of the columns by name, or 1
+    prior : name of the setting that holds its prior, or None for an array without one
+    normalised_over : "axis" when a column sums to one over the axis (topics over words), "components" when a row sums
+        to one over the columns (an author's topics), None when the array is not a set of distributions
+    start : initial statistics, (distribution, share) as in `Method.init`; None for zeros
+    dtype : "float32", "float64", or "int32" or "int64" for counts
+    """
+
+    rows: str
+    columns: str | int = "topic"
+    prior: str | None = None
+    normalised_over: str | None = "axis"
+    start: tuple[str, float | None] | None = None
+    dtype: str = "float32"
+
+
+class CallSize(NamedTuple):
+    """Approximate size of a kernel call.
+
+    n_docs, n_entries, longest : documents; their distinct words, summed, and of the document with the most
+    rows, columns : {array name: number in the view}; columns include padding
+    n_components : as in `Hyper`
+    n_tokens, longest_tokens : counts of the documents, summed, and of the document with the most
+    statistics : the arrays whose statistics the call returns
+    """
+
+    n_docs: int
+    n_entries: int
+    longest: int
+    rows: Mapping[str, int]
+    columns: Mapping[str, int]
+    n_components: int
+    n_tokens: int = 0
+    longest_tokens: int = 0
+    statistics: Collection[str] = ()
+
+
+class Scratch(NamedTuple):
+    """Memory that a kernel call allocates besides documents, view, statistics and document state.
+
+    pooled, derived : bytes of each large array from `buffers`, of a call and of `Kernel.derives`; a kernel with pooled
+        arrays, or with document state, takes its statistics from there too
+    transient : peak bytes allocated elsewhere; without either, freed before the statistics are allocated
+    """
+
+    pooled: Sequence[int] = ()
+    transient: int = 0
+    derived: Sequence[int] = ()
+
+
+def no_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Of a kernel that allocates only its results."""
+    return Scratch()
 
 
 def _one_pass(options: Mapping[str, Any]) -> float:

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from bigtopic import buffers, methods
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -35,6 +34,8 @@ from bigtopic.methods.learned_priors import learning
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
+from bigtopic import methods
+from bigtopic.support import buffers
 
 # Iterations, sweeps and samples of a kernel cost time, and no memory.
 FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}

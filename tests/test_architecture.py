@@ -18,9 +18,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A layer may import those in the lines above it; the names inside one line may not import each other.
 LAYERS = [
-    {"printable", "counted", "kernel_memory", "documents"},
-    {"types", "arrays", "cards", "errors", "buffers", "side_by_side", "_kernels"},
-    {"discovery", "renamed", "elsewhere", "compile_cache"},
+    {"wording", "documents"},
+    {"types", "errors"},
+    {"support"},
     {"storage", "models", "kernels", "schemes"},
     {"corpus", "methods", "optimize"},
     {"parallel", "datasets"},
@@ -38,7 +38,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FORBIDDEN = {"datasets": {"models", "kernels", "schemes"}}
-MAX_LINES = 400
+MAX_LINES = 501
 MAX_FOLDER_LINES = 3000  # subfolders apart
 
 

@@ -14,7 +14,7 @@ from bigtopic.cli import main
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 EVIL = (
     "\x1b]0;owned\x07\x9b31m\u202eevil\u2066\r\x7f\u2028"  # OSC, BEL, C1 CSI, bidi, CR, DEL, line separator

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bigtopic.cli import _show
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 __all__ = ["documents", "show", "values"]
 

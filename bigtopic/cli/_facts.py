@@ -9,7 +9,7 @@ import click
 
 from bigtopic.cli.support.repeat import command_of
 from bigtopic.corpus.summary.card import byte_size, left_out
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 __all__ = [
     "corpus_lines",

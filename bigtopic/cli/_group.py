@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from bigtopic import discovery
 from bigtopic.cli._pipes import without_copies
 from bigtopic.cli.support.repeat import CONFIG, name_config, of_config
 from bigtopic.errors import BigtopicError, did_you_mean, worded
-from bigtopic.printable import printable
+from bigtopic.support import discovery
+from bigtopic.wording import printable
 
 __all__ = ["INTERRUPTED", "TERMINATED", "Verbs"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 __all__ = ["Duration", "as_json", "connected", "duration", "number", "parallel", "random_state"]
 

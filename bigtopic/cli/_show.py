@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from bigtopic.printable import printable
 from bigtopic.report import Summary, text_table
+from bigtopic.wording import printable
 
 __all__ = ["figures", "line", "table", "to_json", "wrote"]
 

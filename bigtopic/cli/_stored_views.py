@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._options import connected
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 __all__ = ["store"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._values import PATH
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 __all__ = ["conditions", "of_documents", "where_option"]
 

@@ -7,7 +7,7 @@ import click
 from bigtopic.cli._options import as_json
 from bigtopic.cli._pipes import source_file
 from bigtopic.cli._values import PATH
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 
 @click.command("authors", short_help="Attach authors, tags or labels to a corpus.")

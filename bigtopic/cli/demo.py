@@ -13,7 +13,7 @@ import click
 
 from bigtopic.cli._options import as_json, random_state
 from bigtopic.cli._values import PATH
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 _TEST_SHARE = 0.1
 

@@ -14,7 +14,7 @@ import click
 from bigtopic.cli._options import as_json, connected, parallel, random_state
 from bigtopic.cli._pipes import STANDARD, source_file
 from bigtopic.cli._values import FUNCTION, PATH, completed, settings
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 
 @click.command("infer", short_help="Write the topics of documents.")

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from bigtopic import discovery
 from bigtopic.cli._options import as_json, connected, number, parallel, random_state
 from bigtopic.cli._pipes import source_file
 from bigtopic.cli._values import FUNCTION, PATH, completed
+from bigtopic.support import discovery
 
 
 def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:

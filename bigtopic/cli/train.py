@@ -11,7 +11,7 @@ import click
 from bigtopic.cli._measures import is_given
 from bigtopic.cli._options import as_json, connected, duration, number, parallel, random_state
 from bigtopic.cli._values import PATH, completed, settings
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 _OF_EVERY_RUN = {  # options that --continue-from leaves open
     "corpus",

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.counted import counted
 from bigtopic.errors import SettingError, argument
+from bigtopic.wording import counted
 
 __all__ = ["VocabularySettings", "common_words", "dropped_words", "in_documents", "kept_words", "narrowed"]
 

@@ -20,7 +20,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.renamed import renamed
+from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block
 
 __all__ = ["MemoryPart", "from_matrix"]

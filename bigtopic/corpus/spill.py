@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import StoreError
 from bigtopic.storage.local import told
 from bigtopic.storage.place import Place
+from bigtopic.support import buffers
 
 __all__ = ["Header", "Span", "Spilled", "spill"]
 

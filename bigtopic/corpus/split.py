@@ -11,8 +11,8 @@ import numpy as np
 from bigtopic.corpus.conditions import Condition, condition
 from bigtopic.corpus.order import checked_seed, document_keys, smallest_keys
 from bigtopic.corpus.part import Part, PartView, Selection
-from bigtopic.counted import counted
 from bigtopic.errors import SettingError, argument
+from bigtopic.wording import counted
 
 __all__ = ["by_columns", "by_positions", "by_rows", "n_test_documents", "train_test"]
 

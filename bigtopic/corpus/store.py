@@ -9,13 +9,13 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic import elsewhere
 from bigtopic.corpus import export, split, views
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.filter import VocabularySettings
-from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError
-from bigtopic.renamed import renamed
+from bigtopic.support import aliases
+from bigtopic.support.aliases import answering
+from bigtopic.support.deprecations import renamed
 
 __all__ = ["Corpus", "open_corpus"]
 
@@ -49,7 +49,7 @@ class Corpus(DocumentsInParts):
     if not TYPE_CHECKING:  # for type checkers, there is nothing but what is declared
 
         def __getattr__(self, name: str) -> Any:
-            return elsewhere.missing(self, name, elsewhere.OF_CORPORA)
+            return aliases.missing(self, name, aliases.OF_CORPORA)
 
     # ------------------------------------------------------------------ views
 

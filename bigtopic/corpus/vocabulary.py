@@ -9,9 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bigtopic.counted import counted
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
-from bigtopic.printable import printable
+from bigtopic.wording import counted, printable
 
 __all__ = ["Vocabulary", "fingerprint_words", "word_array"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
-from bigtopic._kernels import uniform
+from bigtopic.support._kernels import uniform
 
 __all__ = ["bag_of_words_lines", "draw_documents", "fill_alias_table"]
 

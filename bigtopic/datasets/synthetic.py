@@ -34,9 +34,9 @@ from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys, mix
 from bigtopic.errors import SettingError, argument
-from bigtopic.renamed import renamed, renamed_attribute
 from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
+from bigtopic.support.deprecations import renamed, renamed_attribute
 
 __all__ = ["KnownLDA", "SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
 

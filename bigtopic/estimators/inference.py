@@ -10,7 +10,6 @@ import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
-from bigtopic.elsewhere import answering
 from bigtopic.errors import VocabularyMismatch
 from bigtopic.estimators.contract import output
 from bigtopic.estimators.contract.matrices import check_width
@@ -26,8 +25,9 @@ from bigtopic.inference.known import check_known, unknown_tokens
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
-from bigtopic.renamed import renamed
 from bigtopic.state.model_identity import model_identity
+from bigtopic.support.aliases import answering
+from bigtopic.support.deprecations import renamed
 
 __all__ = ["TopicInference"]
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.elsewhere import answering
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.estimators import starts
 from bigtopic.estimators.begin import given, growth, streams
@@ -31,6 +30,7 @@ from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.contract.kernel_declarations import check_slice_size
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
+from bigtopic.support.aliases import answering
 
 __all__ = ["TopicLearning"]
 

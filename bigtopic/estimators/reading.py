@@ -7,19 +7,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bigtopic import cards
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.counted import counted
-from bigtopic.elsewhere import answering
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, argument, require
 from bigtopic.estimators.contract.base import Estimator
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.evaluation.source import labels_of
 from bigtopic.questions.words import top_labels
-from bigtopic.renamed import also_named, renamed
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
+from bigtopic.support import cards
+from bigtopic.support.aliases import answering
+from bigtopic.support.deprecations import also_named, renamed
+from bigtopic.wording import counted
 
 __all__ = ["FittedArray", "FittedTopics"]
 

@@ -11,9 +11,9 @@ from bigtopic.corpus.split import n_test_documents
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.counted import counted
 from bigtopic.errors import OR_NONE, InputError, SettingError, argument, either, warn
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
+from bigtopic.wording import counted
 
 __all__ = ["check_corpus", "check_settings", "held_out", "refuse_empty"]
 

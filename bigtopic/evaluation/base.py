@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic import cards
 from bigtopic.errors import SettingError, argument
-from bigtopic.renamed import current_names
 from bigtopic.state.contract.declaration_rules import check_arguments
+from bigtopic.support import cards
+from bigtopic.support.deprecations import current_names
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.subject import Documents, Subject

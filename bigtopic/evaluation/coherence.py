@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
@@ -23,7 +22,8 @@ from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import top_words
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
-from bigtopic.renamed import renamed, renamed_attribute
+from bigtopic.support.aliases import answering
+from bigtopic.support.deprecations import renamed, renamed_attribute
 
 __all__ = ["Coherence", "coherence", "of_pairs"]
 

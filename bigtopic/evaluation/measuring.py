@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import cards
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
 from bigtopic.evaluation.subject import Documents, Inference, Subject
-from bigtopic.printable import printable
+from bigtopic.support import cards
 from bigtopic.types import Block
+from bigtopic.wording import printable
 
 __all__ = ["Evaluation", "checked_names", "free_label", "measure", "result_of", "results_of"]
 

@@ -12,7 +12,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.largest import Largest
-from bigtopic.renamed import renamed
+from bigtopic.support.deprecations import renamed
 
 __all__ = ["FLOOR", "TopicSource", "labels_of", "top_words", "topics_of"]
 

@@ -57,8 +57,8 @@ from bigtopic.ingestion.text import (
 from bigtopic.parallel.cluster import default_threads, resolve_client
 from bigtopic.parallel.progress import say, shown
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
-from bigtopic.renamed import renamed
 from bigtopic.storage.place import Place
+from bigtopic.support.deprecations import renamed
 
 __all__ = ["append", "compact", "ingest"]
 

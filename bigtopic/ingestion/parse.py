@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.columns import Cells, array_name, kinds_of
 from bigtopic.corpus.readers.base import RawBlock
 from bigtopic.corpus.readers.support.columns import column
@@ -20,6 +19,7 @@ from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 from bigtopic.storage.place import Place
+from bigtopic.support import buffers
 
 __all__ = ["ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
 

@@ -8,12 +8,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.blocks import document_tokens, take_segments
 from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.spill import Header, Span, Spilled, spill
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.storage.place import Place
+from bigtopic.support import buffers
 from bigtopic.types import Block
 
 __all__ = ["Order", "SortPlan", "SortedRun", "counted", "needed_words", "rearranged", "sort_run"]

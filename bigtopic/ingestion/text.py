@@ -13,9 +13,9 @@ from bigtopic.corpus.text.scripts import unspaced_script
 from bigtopic.corpus.text.stopwords import is_list_of_language, language_of, spellings
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
-from bigtopic.counted import counted
-from bigtopic.elsewhere import of_argument
 from bigtopic.errors import SettingError, argument, either, warn
+from bigtopic.support.aliases import of_argument
+from bigtopic.wording import counted
 
 __all__ = [
     "check_names",

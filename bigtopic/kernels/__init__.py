@@ -6,7 +6,7 @@ file. Importing this package does not import numba; loading a kernel does.
 
 from __future__ import annotations
 
-from bigtopic import discovery
+from bigtopic.support import discovery
 from bigtopic.types import Kernel
 
 __all__ = ["load", "names"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bigtopic.renamed import renamed_attribute
+from bigtopic.support.deprecations import renamed_attribute
 
 __all__ = ["Callback", "Event"]
 

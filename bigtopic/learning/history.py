@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bigtopic.counted import counted
 from bigtopic.learning.events import Callback, Event
 from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
+from bigtopic.wording import counted
 
 __all__ = ["History", "note_unused"]
 

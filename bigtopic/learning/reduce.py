@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.learning import _kernels
 from bigtopic.plan.slices import lookup_table
-from bigtopic.side_by_side import over_rows
+from bigtopic.support import buffers
+from bigtopic.support.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
 __all__ = [

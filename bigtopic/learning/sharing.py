@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.errors import ClusterError
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.storage.private_folders import new_folder, remove_folder
+from bigtopic.support import buffers
 
 __all__ = [
     "AlreadyClaimed",

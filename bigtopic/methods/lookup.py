@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from bigtopic.elsewhere import METHODS, of_attribute
 from bigtopic.errors import SettingError, argument, either, setting
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
+from bigtopic.support.aliases import METHODS, of_attribute
 
 __all__ = ["find"]
 

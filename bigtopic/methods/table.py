@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bigtopic import discovery
 from bigtopic.methods import families
 from bigtopic.methods.method import Method
+from bigtopic.support import discovery
 
 __all__ = ["DEFAULT", "FAMILIES", "TABLE"]
 

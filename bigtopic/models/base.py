@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bigtopic.arrays import ArraySpec
+from bigtopic.types import ArraySpec
 
 __all__ = ["DOC_TOPIC_PRIOR", "ArraySpec", "Model"]
 

@@ -15,11 +15,11 @@ from itertools import chain, count, islice
 from threading import Thread
 from typing import Any, TypeVar
 
-from bigtopic import buffers
 from bigtopic.errors import ON_THREADS, BigtopicError, ClusterError, SettingError, argument, warn
 from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.keys import new_name, task_key
+from bigtopic.support import buffers
 
 __all__ = [
     "LOST",

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from bigtopic.parallel import compiling
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 __all__ = ["Progress", "say", "shown"]
 

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
 from bigtopic.plan.exchanges import PROMPT, REPLICA_UPDATES, UNDIVIDED, Sizes, divided, exchange_of
+from bigtopic.support import buffers
 from bigtopic.types import Block, Docs
 
 __all__ = [

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bigtopic import discovery
 from bigtopic.errors import SettingError, argument, either
 from bigtopic.evaluation import measures as measure_folder
 from bigtopic.evaluation.base import (
@@ -19,6 +18,7 @@ from bigtopic.evaluation.base import (
     renamed_settings,
 )
 from bigtopic.state.contract.declaration_rules import check_arguments
+from bigtopic.support import discovery
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation

@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.source import TopicSource, top_words
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 __all__ = ["ACCENT", "AS_IT_IS", "BAR", "bare", "heading", "label", "largest", "leading_words", "resize"]
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.cards import card, lines
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
 from bigtopic.errors import SettingError, argument
-from bigtopic.printable import printable
 from bigtopic.questions.table import Table, frame
 from bigtopic.questions.theta import Theta, other_documents
+from bigtopic.support.cards import card, lines
+from bigtopic.wording import printable
 
 __all__ = [
     "DocumentTopics",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.cards import scrolling
 from bigtopic.errors import SettingError
-from bigtopic.printable import printable
+from bigtopic.support.cards import scrolling
+from bigtopic.wording import printable
 
 __all__ = ["Table", "frame", "square"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bigtopic.cards import shown
 from bigtopic.errors import SettingError
-from bigtopic.printable import printable
+from bigtopic.support.cards import shown
+from bigtopic.wording import printable
 
 __all__ = ["TopicTree", "tree_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import Any
 
-from bigtopic import cards
+from bigtopic.support import cards
 
 __all__ = ["summary_card"]
 

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigtopic import cards
 from bigtopic.errors import SettingError
 from bigtopic.evaluation.measuring import free_label
-from bigtopic.printable import printable
 from bigtopic.report.summary import Summary
 from bigtopic.storage.output_file import check_outside_stores, check_replaceable, write_output
 from bigtopic.storage.place import Place
+from bigtopic.support import cards
+from bigtopic.wording import printable
 
 __all__ = ["Page", "check_page", "html_page", "write_html"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bigtopic.printable import printable
 from bigtopic.report.summary import Summary, Topic
+from bigtopic.wording import printable
 
 __all__ = ["text_table"]
 

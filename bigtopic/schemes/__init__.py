@@ -11,7 +11,7 @@ from dataclasses import fields
 from inspect import getdoc
 from typing import Any
 
-from bigtopic import discovery
+from bigtopic.support import discovery
 from bigtopic.types import Scheme
 
 __all__ = ["companion_names", "is_linear", "load", "meanings", "names", "options", "settings"]

@@ -23,9 +23,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bigtopic.arrays import ArraySpec
 from bigtopic.schemes.dirichlet import LEAST, MOST, check_shape, gradient
-from bigtopic.types import AxisStats, MutableArray, RoundInfo
+from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["RATE", "SCHEME", "GammaPrior"]
 

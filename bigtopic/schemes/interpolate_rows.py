@@ -17,10 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from bigtopic.arrays import ArraySpec
 from bigtopic.errors import SettingError
 from bigtopic.schemes.schedule import LearningRate
-from bigtopic.types import AxisStats, MutableArray, RoundInfo
+from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "InterpolateRows"]
 

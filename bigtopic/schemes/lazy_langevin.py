@@ -24,10 +24,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from bigtopic.arrays import ArraySpec
 from bigtopic.schemes._noise import generators
 from bigtopic.schemes.langevin import BLOCK_ROWS, LangevinStep
-from bigtopic.types import AxisStats, MutableArray, RoundInfo
+from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "LazyLangevin"]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.side_by_side import in_parts
 from bigtopic.state import _kernels
+from bigtopic.support.side_by_side import in_parts
 
 __all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions"]
 

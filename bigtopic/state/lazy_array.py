@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.sums import add_up
-from bigtopic.side_by_side import over_rows
 from bigtopic.state import _kernels
 from bigtopic.state.additions import Additions
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
+from bigtopic.support import buffers
+from bigtopic.support.side_by_side import over_rows
 from bigtopic.types import AxisStats
 
 __all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "USUAL_WEIGHT", "LazyArray", "Linear", "padded", "prior_table"]

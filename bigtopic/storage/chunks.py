@@ -15,11 +15,11 @@ from typing import Any
 import google_crc32c
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.array_metadata import ArrayMetadata, parse_metadata
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
+from bigtopic.support import buffers
 
 __all__ = ["REMEDY", "ChunkedArray", "chunk_codecs", "read_metadata", "remedy_of_missing", "write_chunk"]
 

@@ -29,7 +29,7 @@ import numpy as np
 import replicas
 import results
 
-from bigtopic.counted import counted
+from bigtopic.wording import counted
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -127,8 +127,8 @@ def test_every_field_of_the_manifest_is_in_the_page_of_the_format(corpus, tmp_pa
 
 
 def test_every_verb_and_format_of_topics_is_on_the_page_of_the_shell():
-    from bigtopic import discovery
     from bigtopic.estimators.topic_stores import formats
+    from bigtopic.support import discovery
 
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     verbs = discovery.modules("bigtopic.cli")

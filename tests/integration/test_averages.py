@@ -13,7 +13,6 @@ import pytest
 from scipy.special import gammaln
 
 import bigtopic as bt
-from bigtopic.arrays import ArraySpec
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
@@ -28,6 +27,7 @@ from bigtopic.schemes.lazy_langevin import LazyLangevin
 from bigtopic.state.model_store import load, save
 from bigtopic.state.new_model import new_model
 from bigtopic.state.running_mean import COUNT, MEAN
+from bigtopic.types import ArraySpec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
 from bigtopic.learning.memory import worker_memory
+from bigtopic.support import buffers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

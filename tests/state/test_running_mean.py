@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from bigtopic import schemes
-from bigtopic.arrays import ArraySpec
 from bigtopic.errors import ModelError
 from bigtopic.state import running_mean
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.running_mean import COUNT, MEAN, RunningMean, mean_of
-from bigtopic.types import AxisStats
+from bigtopic.types import ArraySpec, AxisStats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._facts import learned
-from bigtopic.counted import counted
-from bigtopic.printable import printable
+from bigtopic.wording import counted, printable
 
 __all__ = ["cut_short", "few_updates", "learned_from", "say", "went_on"]
 

@@ -24,8 +24,8 @@ from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary, vocabulary_names
 from bigtopic.corpus.text.divide import PARAGRAPHS, checked_division
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.counted import counted
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean
+from bigtopic.wording import counted
 
 __all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "format_of", "open_source"]
 

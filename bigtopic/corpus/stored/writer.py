@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.columns import array_name
 from bigtopic.corpus.stored.manifest import NameList, PartRecord
@@ -16,6 +15,7 @@ from bigtopic.corpus.stored.schema import CHUNK, FILL, STRING_CHUNK
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.storage.chunks import chunk_codecs, write_chunk
 from bigtopic.storage.place import Place, zarr_store
+from bigtopic.support import buffers
 from bigtopic.types import Block
 
 __all__ = ["ArrayWriter", "PartWriter", "crc32_of", "write_names"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import cards
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.filter import in_documents
 from bigtopic.corpus.text.stopwords import list_name
-from bigtopic.printable import printable
+from bigtopic.support import cards
+from bigtopic.wording import printable
 
 __all__ = ["byte_size", "html_card", "left_out", "length_histogram", "text_card"]
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from bigtopic.counted import counted
-from bigtopic.printable import printable
 from bigtopic.storage.json_rules import listing, mapping, number, optional, record, text, whole
+from bigtopic.wording import counted, printable
 
 __all__ = ["EXAMPLES", "INGESTION", "Ingestion", "WordGroup"]
 

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bigtopic import discovery
 from bigtopic.errors import SettingError, argument, either
+from bigtopic.support import discovery
 
 __all__ = [
     "ENGLISH",

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from bigtopic import elsewhere
 from bigtopic.errors import SettingError
 from bigtopic.estimators.contract import output
 from bigtopic.methods import Method
+from bigtopic.support import aliases
 
 __all__ = ["Estimator"]
 
@@ -20,13 +20,13 @@ class Estimator:
     _sklearn_output_config: Mapping[str, str] = {}  # a name that scikit-learn's `clone` copies
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:
-        elsewhere.check_constructor(cls, args, settings)
+        aliases.check_constructor(cls, args, settings)
         return super().__new__(cls)
 
     if not TYPE_CHECKING:  # for type checkers, there is nothing but what is declared
 
         def __getattr__(self, name: str) -> Any:
-            return elsewhere.missing(self, name, elsewhere.ATTRIBUTES)
+            return aliases.missing(self, name, aliases.ATTRIBUTES)
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -47,7 +47,7 @@ class Estimator:
         known = self._names()
         for name, value in params.items():
             if name not in known:
-                answer = elsewhere.of_argument(name, known) or f"; it has: {', '.join(sorted(known))}"
+                answer = aliases.of_argument(name, known) or f"; it has: {', '.join(sorted(known))}"
                 raise SettingError(f"{type(self).__name__} has no parameter {name!r}{answer}")
             setattr(self, name, value)
         return self

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bigtopic import discovery
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure
+from bigtopic.support import discovery
 
 __all__ = ["check_names", "chosen", "defaults", "load", "names"]
 

@@ -25,7 +25,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.counted import counted
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.measuring import result_of
@@ -35,6 +34,7 @@ from bigtopic.inference.authors import Asked, Values
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.state.bound import global_parts
 from bigtopic.state.model import TopicModel
+from bigtopic.wording import counted
 
 __all__ = ["MEASURE", "VariationalBound", "bound"]
 

@@ -26,7 +26,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.counted import counted
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.completion import Completion, Scores
@@ -37,7 +36,8 @@ from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
 from bigtopic.inference.known import check_known, unknown_words
-from bigtopic.renamed import renamed
+from bigtopic.support.deprecations import renamed
+from bigtopic.wording import counted
 
 __all__ = ["MEASURE", "LogPredictive", "log_predictive", "ratio_of_sums"]
 

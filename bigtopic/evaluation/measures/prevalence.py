@@ -18,7 +18,7 @@ from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
-from bigtopic.renamed import renamed
+from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block
 
 __all__ = ["MEASURE", "Prevalence", "prevalence"]

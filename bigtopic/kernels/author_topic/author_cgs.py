@@ -27,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.kernels.author_topic.support.counts import VIEWS
 from bigtopic.kernels.author_topic.support.lists import author_lists
@@ -37,6 +36,7 @@ from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import SHIFT, whole_counts
 from bigtopic.kernels.support.vector import HALF, LANES, larger, load, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

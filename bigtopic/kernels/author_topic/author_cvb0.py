@@ -30,7 +30,6 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.shares import (
     authors_within,
@@ -43,6 +42,7 @@ from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, begins_at_random, 
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
 from bigtopic.kernels.support.vector import LANES, double, larger, load, product, single, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

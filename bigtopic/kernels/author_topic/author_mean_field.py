@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import (
     INLINE,
@@ -38,6 +37,7 @@ from bigtopic.kernels.support.entry import (
 )
 from bigtopic.kernels.support.math import fast_digamma, fast_exp
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import Bound, CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "document_bounds", "run"]

@@ -23,7 +23,6 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.author_topic.author_vb import BOUND
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import (
@@ -40,6 +39,7 @@ from bigtopic.kernels.support.entry import (
 from bigtopic.kernels.support.math import exp_digamma
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import UNCOUNTED, begins_at_random, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.vector import LANES, larger, load, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

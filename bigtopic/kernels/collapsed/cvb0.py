@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import (
     INNER,
@@ -44,6 +43,7 @@ from bigtopic.kernels.support.entry import (
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
 from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
 
 __all__ = ["KERNEL", "run"]

@@ -37,7 +37,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import (
@@ -51,6 +50,7 @@ from bigtopic.kernels.support.entry import (
 )
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half", "sweep"]

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import (
     INNER,
@@ -46,6 +45,7 @@ from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.rows import AHEAD, GROUP, gather_scaled
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]

@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.kernels.collapsed import ilr
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
 from bigtopic.kernels.support.entry import counted, frozen, tolerance, whole_number
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]

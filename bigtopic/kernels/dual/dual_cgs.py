@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.dual import (
     AXES,
     FLOOR,
@@ -50,6 +49,7 @@ from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import HALF, LANES, larger, load, n_lanes, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.collapsed import cvb0
 from bigtopic.kernels.support.entry import OUTER, frozen
 from bigtopic.kernels.support.vector import LANES
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]

@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.dual import (
     AXES,
     FLOOR,
@@ -60,6 +59,7 @@ from bigtopic.kernels.support.vector import (
     total,
     totals,
 )
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

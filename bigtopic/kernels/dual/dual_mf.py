@@ -29,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.dual import (
     AXES,
     FLOOR,
@@ -57,6 +56,7 @@ from bigtopic.kernels.support.vector import (
     store,
     total,
 )
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

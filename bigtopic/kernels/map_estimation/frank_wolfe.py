@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.rows import AHEAD, GROUP, rows_scratch, vertex_gradient
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]

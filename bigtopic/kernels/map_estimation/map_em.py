@@ -30,7 +30,6 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import (
     INNER,
@@ -45,6 +44,7 @@ from bigtopic.kernels.support.entry import (
 )
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]

@@ -33,7 +33,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER, counted, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
@@ -43,6 +42,7 @@ from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "draw_first_topics", "draw_topics", "run"]

@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
@@ -40,6 +39,7 @@ from bigtopic.kernels.support.many_topics import ManyTopics
 from bigtopic.kernels.support.stored import StoredRows, stored_rows
 from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.kernels.support.vector import LANES
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["FEW_TOPICS", "KERNEL", "run", "sampler", "statistics"]

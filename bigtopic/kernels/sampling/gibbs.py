@@ -37,7 +37,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
@@ -60,6 +59,7 @@ from bigtopic.kernels.support.labels import (
 )
 from bigtopic.kernels.support.random import key
 from bigtopic.kernels.support.vector import LANES
+from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.sampling import gibbs
 from bigtopic.kernels.sampling.gibbs import STARTS
@@ -50,6 +49,7 @@ from bigtopic.kernels.support.labels import (
 )
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import LANES
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

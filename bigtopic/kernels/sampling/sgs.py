@@ -34,13 +34,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.sampling import cgs
 from bigtopic.kernels.support.entry import UNCOUNTED, frozen, padded_prior, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.stored import stored_rows
 from bigtopic.kernels.support.tokens import add_labels, sorted_by_word
 from bigtopic.kernels.support.vector import LANES, double, load, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]

@@ -20,11 +20,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs
 
 __all__ = ["expected_logs_of_shares", "expected_logs_of_topics", "labels_scratch", "topics_scratch"]

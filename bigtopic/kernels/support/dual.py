@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER, counted
+from bigtopic.support import buffers
 from bigtopic.types import Hyper, View
 
 __all__ = [

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
 from bigtopic.kernels.support.lanes import n_reached, prefetch, running
@@ -37,6 +36,7 @@ from bigtopic.kernels.support.vector import (
     store,
     store_double,
 )
+from bigtopic.support import buffers
 from bigtopic.types import Docs
 
 __all__ = ["FewTopics"]

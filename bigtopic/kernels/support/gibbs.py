@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER
 from bigtopic.kernels.support.labels import TOGETHER
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.tokens import fractional
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Scratch
 
 __all__ = [

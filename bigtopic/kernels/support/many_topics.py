@@ -17,7 +17,6 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen, padded_prior
 from bigtopic.kernels.support.lanes import n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
@@ -32,6 +31,7 @@ from bigtopic.kernels.support.tokens import (
     put_doc_topics,
 )
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.support import buffers
 from bigtopic.types import Docs
 
 __all__ = ["ManyTopics"]

@@ -1,6 +1,6 @@
 """Random numbers that are functions of (seed, row, draw): no state, so no order of work can change them.
 
-`key` makes a key of (seed, row), from which `bits` and `uniform` (of `bigtopic._kernels`) make the draws.
+`key` makes a key of (seed, row), from which `bits` and `uniform` (of `bigtopic.support._kernels`) make the draws.
 `fill_uniform` is for NumPy callers, everything else is for compiled loops; `as_uniform` is for those that are
 vectorised.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bigtopic._kernels import GOLDEN, bits, mix, uniform
+from bigtopic.support._kernels import GOLDEN, bits, mix, uniform
 
 __all__ = ["as_uniform", "bits", "fill_uniform", "key", "uniform"]
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import InputError
 from bigtopic.kernels.support.entry import INLINE, INNER, OUTER, UNCOUNTED, frozen
 from bigtopic.kernels.support.vector import LANES, spread, store
+from bigtopic.support import buffers
 from bigtopic.types import Docs
 
 __all__ = [

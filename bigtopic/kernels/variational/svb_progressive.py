@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.entry import OUTER
 from bigtopic.kernels.support.math import digamma
 from bigtopic.kernels.variational import svb, vb
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]

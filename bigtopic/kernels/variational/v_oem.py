@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs
 from bigtopic.kernels.support.logarithm import fast_log
@@ -36,6 +35,7 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.kernels.variational.vb import move
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels.support.entry import (
     INNER,
@@ -45,6 +44,7 @@ from bigtopic.kernels.support.expected_logs import expected_logs
 from bigtopic.kernels.support.math import digamma, exp_digamma, lgamma
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES, load, spread, total
+from bigtopic.support import buffers
 from bigtopic.types import Bound, CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "document_bounds", "move", "posterior", "run"]

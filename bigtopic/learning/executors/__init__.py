@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bigtopic import discovery
+from bigtopic.support import discovery
 
 if TYPE_CHECKING:
     from bigtopic.learning.executors.base import ExecutorSpec

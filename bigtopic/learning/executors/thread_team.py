@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.side_by_side import Part
+from bigtopic.support.side_by_side import Part
 
 __all__ = ["ThreadTeam"]
 

@@ -19,8 +19,8 @@ from bigtopic.learning.tasks import Place, SliceTask, Task, plus
 from bigtopic.parallel import cluster
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
-from bigtopic.side_by_side import helped
 from bigtopic.state.additions import Additions
+from bigtopic.support.side_by_side import helped
 from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "ThreadExecutor"]

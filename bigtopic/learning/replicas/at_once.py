@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.kernels.support.entry import frozen, padded_prior
 from bigtopic.kernels.support.pointer import address
 from bigtopic.kernels.support.slice_loop import address_of
@@ -18,6 +17,7 @@ from bigtopic.learning.work import Work
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import SMALLEST_SCALE, USUAL_WEIGHT, LazyArray
+from bigtopic.support import buffers
 
 __all__ = ["UpdatesAtOnce", "are_possible"]
 

@@ -14,11 +14,11 @@ from bigtopic.learning.reduce import add_axis
 from bigtopic.learning.replicas import _kernels
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import RoundReport
-from bigtopic.side_by_side import over_rows
 from bigtopic.state.contract.scheme_steps import check_moved, decays_too_much
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import RunningMean
+from bigtopic.support.side_by_side import over_rows
 from bigtopic.types import AxisStats
 
 __all__ = ["Changes", "add_changes", "joined"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.kernels.support.entry import frozen
 from bigtopic.learning.estep import Prepared, evaluate, look_up, prepare
 from bigtopic.learning.reduce import Tree
@@ -23,6 +22,7 @@ from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
+from bigtopic.support import buffers
 from bigtopic.types import AxisStats, Block, Stats
 
 __all__ = ["Share", "share_changes"]

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.counted import counted
 from bigtopic.errors import InputError
+from bigtopic.wording import counted
 
 __all__ = ["authors_of_file"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
 from bigtopic.corpus.readers.containers.wide import BEGIN_BYTES, as_utf8, wide_encoding
 from bigtopic.errors import BigtopicError, InputError, either, warn
-from bigtopic.printable import printable
 from bigtopic.storage.place import file_system
+from bigtopic.wording import printable
 
 __all__ = ["File", "Unreadable", "expand", "intact", "is_local_directory", "readable", "walk", "with_content"]
 

@@ -14,10 +14,10 @@ from typing import IO
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.readers.base import CHUNK_BYTES, DOCUMENT_BYTES, Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
+from bigtopic.support import buffers
 
 __all__ = [
     "chunk_array",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bigtopic import discovery
+from bigtopic.support import discovery
 
 __all__ = ["FORMATS"]
 

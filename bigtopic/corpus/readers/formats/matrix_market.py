@@ -19,7 +19,7 @@ from bigtopic.corpus.readers.support.claims import whole_number
 from bigtopic.corpus.readers.support.triples import TripleFile, TriplesReader, check_header
 from bigtopic.corpus.readers.support.vocabulary import vocabulary_beside
 from bigtopic.errors import InputError
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 __all__ = ["match", "open_reader", "read_transposed"]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.lines import LineStream
@@ -18,6 +17,7 @@ from bigtopic.corpus.readers.support.assemble import canonical, count_remedy
 from bigtopic.corpus.readers.support.claims import check_words
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument
+from bigtopic.support import buffers
 
 __all__ = ["PairsReader", "counts_its_pairs", "id_range", "looks_like_pairs"]
 

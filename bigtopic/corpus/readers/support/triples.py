@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import chunk_array, count_byte, first_line, pieces
@@ -18,6 +17,7 @@ from bigtopic.corpus.readers.support.claims import check_documents, check_words,
 from bigtopic.corpus.readers.support.matrix import check_width
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
+from bigtopic.support import buffers
 
 __all__ = ["TripleFile", "TriplesReader", "check_header"]
 

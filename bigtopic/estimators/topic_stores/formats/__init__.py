@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigtopic import discovery
 from bigtopic.errors import SettingError, argument, did_you_mean
+from bigtopic.support import discovery
 
 __all__ = ["STORE", "load", "target_format"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bigtopic import buffers
+from bigtopic.support import buffers
 from bigtopic.types import View
 
 __all__ = ["VIEWS", "counts_of", "moved"]

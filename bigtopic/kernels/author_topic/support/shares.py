@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
 from bigtopic.errors import InputError, setting
 from bigtopic.kernels.author_topic.support.lists import author_lists
 from bigtopic.kernels.support.entry import INNER, frozen
 from bigtopic.kernels.support.random import uniform
+from bigtopic.support import buffers
 from bigtopic.types import Block, Docs
 
 __all__ = [

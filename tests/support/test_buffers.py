@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bigtopic import buffers
+from bigtopic.support import buffers
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_a_view_of_a_lease_does_not_end_it():
 def test_arrays_that_outlive_the_package_end_quietly():
     code = (
         "import builtins; from bigtopic import buffers; builtins.kept = buffers.empty((1000, 100), 'f4'); "
-        "import sys; [setattr(sys.modules['bigtopic.buffers'], n, None) for n in ('_ended', '_Piece')]"
+        "import sys; [setattr(sys.modules['bigtopic.support.buffers'], n, None) for n in ('_ended', '_Piece')]"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not done.stderr

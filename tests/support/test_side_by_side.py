@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bigtopic.side_by_side import ROWS, helped, in_parts, over_rows
+from bigtopic.support.side_by_side import ROWS, helped, in_parts, over_rows
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, ROWS, 5000, 70_001])

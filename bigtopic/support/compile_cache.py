@@ -16,7 +16,7 @@ VARIABLE = "NUMBA_CACHE_DIR"  # numba's own: the folder to use instead
 
 def ensure() -> None:
     """Have a folder that numba can write to. Warns where nothing that is compiled can be kept for the next run."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     if os.environ.get(VARIABLE) or _writable(package / "__pycache__") or _writable(_user_folder()):
         return
     import atexit

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bigtopic
-from bigtopic import compile_cache
+from bigtopic.support import compile_cache
 
 PACKAGE = Path(bigtopic.__file__).parent
 COUNTS = "from bigtopic.kernels.support.logarithm import _log64; print(_log64(1.0))"

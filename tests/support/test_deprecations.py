@@ -15,8 +15,8 @@ from bigtopic.datasets import KnownLDA, lda_corpus
 from bigtopic.errors import BigtopicWarning, RenamedWarning
 from bigtopic.evaluation import Setting, coherence, log_predictive, measure, prevalence, top_words, topics_of
 from bigtopic.learning.events import Event
-from bigtopic.renamed import also_named, renamed, renamed_attribute
 from bigtopic.report import summarise
+from bigtopic.support.deprecations import also_named, renamed, renamed_attribute
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (40, 12)).astype(np.float32)
 CORPUS = bt.from_matrix(COUNTS, [f"w{i}" for i in range(12)])

@@ -3,9 +3,9 @@
 import pytest
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.counted import counted
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
+from bigtopic.wording import counted
 
 
 @pytest.mark.parametrize(

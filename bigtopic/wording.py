@@ -1,8 +1,8 @@
-"""Text from data and paths, made safe for a terminal."""
+"""Words of messages and tables: numbers with their nouns, and text made safe for a terminal."""
 
 from __future__ import annotations
 
-__all__ = ["printable"]
+__all__ = ["counted", "printable"]
 
 # Not "printable" for Python, but parts of words and harmless: joiners, the soft hyphen, spaces other than the usual.
 _KEPT = frozenset(
@@ -28,3 +28,14 @@ def printable(text: str) -> str:
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def counted(number: float, noun: str, several: str = "") -> str:
+    """A whole number and its noun; `several` is the plural, if it is not the noun with an s.
+
+    Examples
+    --------
+    >>> counted(1, "document"), counted(2500, "document"), counted(2, "pass", "passes")
+    ('1 document', '2,500 documents', '2 passes')
+    """
+    return f"{number:,.0f} {noun if number == 1 else several or f'{noun}s'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from bigtopic.printable import printable
+from bigtopic.wording import printable
 
 __all__ = ["card", "figures", "framed", "lines", "scrolling", "shown"]
 

@@ -1,0 +1,1 @@
+"""What several layers use: discovery of families, aliases and deprecations, buffers, threads, and random numbers."""

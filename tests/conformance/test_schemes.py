@@ -106,7 +106,7 @@ def test_factors_are_those_of_the_step(name):
         update(scheme, stepped, random_stats(), info(2, **sizes))
         added.add(random_stats(), weight=weight, decay=decay)
         np.testing.assert_array_equal(stepped.statistics, added.statistics)
-    assert scheme.adds_up
+    assert scheme.is_linear
 
 
 def test_order_of_rows_does_not_matter(scheme):

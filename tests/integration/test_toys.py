@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
@@ -93,14 +91,6 @@ def test_labels_are_kept_from_pass_to_pass(expected, documents):
     for one in documents.blocks():
         counts += np.bincount(one.words, one.counts, 30)
     np.testing.assert_array_equal(statistics.sum(axis=1), counts)
-
-
-@pytest.mark.parametrize("name", ["labels", "inner"])
-def test_delayed_updates_and_document_state_are_refused_together(name, documents):
-    """A delayed minibatch would see params that do not hold what the documents before it remember."""
-    method = replace(toys.METHODS[name], delay=1)
-    with pytest.raises(SettingError, match=r"delay=1.*state='r(un|ound)'.*replace\(method, delay=0\)"):
-        learn(method, documents)
 
 
 def test_inner_iterations_see_provisional_params(documents, expected):

@@ -58,12 +58,8 @@ class Remembering(Protocol):
     def flush(self) -> None:
         """Wait until everything is written. Raises what a failed write raised."""
 
-    def moved(self, pass_number: int) -> None:
-        """A step has moved the params by a round of this pass: they count the state that the round wrote."""
-
     def close(self) -> None:
-        """Stop the threads, if there are any. What waits to be written is lost, unless it was kept in memory until the
-        end of the run, see `UntilEnd`."""
+        """Stop the threads, if there are any. What waits to be written is lost."""
 
 
 class Nothing:
@@ -79,9 +75,6 @@ class Nothing:
         raise AssertionError("the kernel declares no state")
 
     def flush(self) -> None:
-        pass
-
-    def moved(self, pass_number: int) -> None:
         pass
 
     def close(self) -> None:
@@ -205,9 +198,6 @@ class InFiles:
             writes, self._writes = self._writes, deque()
         for future in writes:
             future.result()
-
-    def moved(self, pass_number: int) -> None:
-        pass
 
     def close(self) -> None:
         with self._lock:

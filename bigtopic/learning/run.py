@@ -29,14 +29,12 @@ class Run:
     plan : which documents make up each round
     work : what every task needs
     settings : what a step needs
-    unseen : whether no callback, score or checkpoint sees the model before the run ends
     """
 
     parts: Sequence[Any]
     plan: Plan
     work: Work
     settings: Settings
-    unseen: bool = False
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)

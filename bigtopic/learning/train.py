@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
@@ -92,7 +92,6 @@ def train(
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
-        run = replace(run, unseen=saver is None and limits.score is None and not limits.callbacks)
         asked, compares = (run, model.params, model.axes), limits.tol > 0
         working = 1 if client is not None else n_threads or cluster.default_threads()
         if n_threads is None:
@@ -167,7 +166,7 @@ class _Loop:
             self.saver.save(self.model, self.history.counts())
         if self.run.work.state is not None:
             assert self.model.document_state is not None
-            self.engine.close()  # writes what is in memory, over spare files if there are any
+            self.engine.close()  # nobody reads the files any more
             self.model.document_state.end_run()
         self.history.end(reason or "max_iter")
         return reason or "max_iter"

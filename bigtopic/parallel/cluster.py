@@ -18,12 +18,11 @@ from typing import Any, TypeVar
 from bigtopic.errors import ON_THREADS, BigtopicError, ClusterError, SettingError, argument, warn
 from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
-from bigtopic.parallel.keys import new_name, task_key
+from bigtopic.parallel.workers import new_name, task_key
 from bigtopic.support import buffers
 
 __all__ = [
     "LOST",
-    "as_sent",
     "bounded_map",
     "default_threads",
     "failures_told",
@@ -31,7 +30,6 @@ __all__ = [
     "resolve_client",
     "rest",
     "send",
-    "step_aside",
     "this_worker",
     "threads_here",
     "threads_of",
@@ -357,20 +355,6 @@ def this_worker() -> Any:
     from dask.distributed import get_worker
 
     return get_worker()
-
-
-def step_aside() -> None:
-    """Let this worker begin another task in place of the one that this is, which goes on."""
-    from dask.distributed import secede
-
-    secede()
-
-
-def as_sent(data: Any) -> Any:
-    """Data as part of a message between workers: its buffers are sent as they are."""
-    from distributed.protocol import to_serialize
-
-    return to_serialize(data)
 
 
 def threads_of(client: Any) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
+from io import StringIO
 from types import TracebackType
 from typing import Any
 
-from bigtopic.parallel import compiling
 from bigtopic.wording import printable
 
 __all__ = ["Progress", "say", "shown"]
@@ -53,7 +54,7 @@ class Progress:
             self._bar = _bar(in_notebook)(
                 total=total, desc=description, unit=unit, unit_scale=True, delay=DELAY, leave=False
             )
-            self._watching.enter_context(compiling.watched(self._compile, self._compiled))
+            self._watching.enter_context(_compilations(self._compile, self._compiled))
 
     def update(self, amount: float, **figures: object) -> None:
         """Advance by `amount`; `figures` are shown after the bar."""
@@ -93,9 +94,60 @@ class Progress:
 def _bar(in_notebook: bool) -> Any:
     """The class of bars. tqdm's own one for notebooks needs widgets, and warns where there are none."""
     if in_notebook:
-        from bigtopic.parallel.notebook_bar import NotebookBar
-
-        return NotebookBar
+        return _notebook_bar()
     from tqdm import tqdm
 
     return partial(tqdm, dynamic_ncols=True)
+
+
+@cache
+def _notebook_bar() -> Any:
+    """The class of bars that are text in the output of a cell: they need no widgets, and write nothing to stderr."""
+    from IPython.display import display
+    from tqdm import tqdm
+
+    class NotebookBar(tqdm):
+        """tqdm's bar; it appears when it is first shown, and is empty once it is closed."""
+
+        def __init__(self, **settings: Any) -> None:
+            self._output: Any = None
+            super().__init__(file=StringIO(), ncols=100, **settings)
+
+        def display(self, msg: str | None = None, pos: int | None = None) -> None:
+            text = {"text/plain": str(self) if msg is None else msg}
+            if self._output is not None:
+                self._output.update(text, raw=True)
+            elif text["text/plain"]:
+                self._output = display(text, raw=True, display_id=True)
+
+    return NotebookBar
+
+
+@contextmanager
+def _compilations(begun: Callable[[], None], ended: Callable[[float], None]) -> Iterator[None]:
+    """Call `begun` when a function begins to be compiled, in any thread, and `ended` with the seconds it took.
+
+    A function that another one calls is compiled within it, and does not count again.
+    """
+    events: Any = sys.modules.get("numba.core.event")
+    if events is None:  # nothing is compiled, and to import numba takes half a second
+        yield
+        return
+
+    class Compiling(events.Listener):
+        depth = 0
+        start = 0.0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1:
+                self.start = time.perf_counter()
+                begun()
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                ended(time.perf_counter() - self.start)
+
+    with events.install_listener("numba:compile", Compiling()):
+        yield

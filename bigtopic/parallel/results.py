@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -13,13 +13,13 @@ from itertools import count
 from typing import Any
 
 from bigtopic.errors import ClusterError, warn
-from bigtopic.parallel import heartbeats
+from bigtopic.parallel import workers
 from bigtopic.parallel.workers import NO_WORKER, PAUSED, fit_for_work
 
-__all__ = ["Cancelled", "result_of", "results_of", "sent", "wait_for"]
+__all__ = ["Cancelled", "result_of", "sent", "wait_for"]
 
-# Seconds between two looks at the statuses of futures; at the workers, while tasks wait for each other, or data are
-# sent; at the workers, while one result is awaited. Tasks that wait for each other may lack workers for the last.
+# Seconds between two looks: at the statuses of futures; at the workers, while data are sent, and while a result is
+# awaited.
 DONE_SECONDS, GONE_SECONDS, LOOK_SECONDS = 0.003, 2, 10
 # Why Dask itself cancels tasks
 LOSSES = "lost dependencies", "already forgotten", "scheduler-connection-lost"
@@ -120,7 +120,7 @@ class _Watch:
 
     def look(self) -> tuple[str, str] | None:
         """What the cluster lacks to do any work, and what to do about it. Warns of workers that are silent."""
-        return _lack(heartbeats.look(self._client).workers)
+        return _lack(workers.look(self._client).workers)
 
     def tell(self, what: str, message: str) -> None:
         """Warn of this, if it has not been told."""
@@ -135,25 +135,6 @@ def wait_for(futures: Sequence[Any], seconds: float) -> None:
     end = time.monotonic() + seconds
     while any(future.status == "pending" for future in futures) and time.monotonic() < end:
         time.sleep(DONE_SECONDS)
-
-
-def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
-    """The results of tasks that wait for each other, each on one of these workers.
-
-    Raises
-    ------
-    ClusterError
-        When a worker is gone, since the others may wait for it; or when all are paused, and may not have begun.
-    """
-    watch = _Watch(client)
-
-    def look() -> None:
-        _refuse_missing(client, workers)
-        watch.look()
-
-    with _failures_let_go(client, futures):
-        _wait_until_over(client, futures, workers, watch)
-        return _gathered(client, futures, look)
 
 
 def sent(client: Any, key: str, data: Any, seconds: float) -> Any:
@@ -177,13 +158,13 @@ class _Silent(Exception):
 def _next_worker(client: Any) -> str | None:
     """The worker whose turn it is, or None without any."""
     there = set(client.sync(client.scheduler.ncores_running, workers=None))
-    able = sorted(set(fit_for_work(client, list(there))) - heartbeats.silent(client) or there)
+    able = sorted(set(fit_for_work(client, list(there))) - workers.silent(client) or there)
     return able[next(_turns) % len(able)] if able else None
 
 
 def _sent_to(client: Any, worker: str | None, key: str, data: Any, seconds: float) -> Any:
     def look() -> None:
-        found = heartbeats.look(client)
+        found = workers.look(client)
         if found.silent and found.well and (worker is None or worker in found.silent):
             raise _Silent
 
@@ -217,30 +198,6 @@ def _waited(
     finally:
         if cancelled:
             client.loop.add_callback(begun.cancel)  # which does nothing to what is done
-
-
-def _wait_until_over(client: Any, futures: Sequence[Any], workers: Sequence[str], watch: _Watch) -> None:
-    """Wait until all are done, or one failed. Before a `gather`: one that is given up while they are at work leaves
-    waits of its own behind, which fail aloud. By looking, as `wait_for` does."""
-    begun = time.monotonic()
-    looks = begun + GONE_SECONDS
-    while not _are_over({future.status for future in futures}):
-        time.sleep(DONE_SECONDS)
-        if time.monotonic() > looks:
-            _refuse_missing(client, workers)
-            if (lack := watch.look()) and time.monotonic() > begun + LOOK_SECONDS:
-                raise ClusterError(f"the Dask scheduler has {lack[0]}")
-            looks = time.monotonic() + GONE_SECONDS
-
-
-def _are_over(states: Set[str]) -> bool:
-    """Whether all tasks have finished, or one has failed; `states` are the statuses of their futures."""
-    return "pending" not in states or bool(states - {"pending", "finished"})
-
-
-def _refuse_missing(client: Any, workers: Sequence[str]) -> None:
-    if gone := sorted(set(workers) - set(client.nthreads())):
-        raise ClusterError(f"worker {gone[0]} is gone")
 
 
 async def _begun(begin: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:

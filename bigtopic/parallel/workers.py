@@ -1,8 +1,13 @@
-"""Questions to the workers of a Dask client, answered outside their tasks."""
+"""What one must know of the workers of a Dask client: their heartbeats, and answers to questions outside of tasks.
+
+Keys of tasks and data are random, because Dask takes equal keys for the same task, whichever client they come from.
+Their prefixes are few, because the scheduler remembers each for good.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -13,26 +18,31 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 from bigtopic.errors import ON_THREADS, ClusterError, warn
-from bigtopic.parallel import heartbeats
-from bigtopic.parallel.keys import new_name, task_key
 
 __all__ = [
     "ANSWER_SECONDS",
     "NO_WORKER",
     "NO_WORKERS_SECONDS",
     "PAUSED",
+    "Heartbeats",
     "Places",
     "addresses",
     "ask",
+    "described",
     "fit_for_work",
+    "look",
+    "new_name",
     "no_workers",
     "places",
+    "silent",
+    "task_key",
 ]
 
 NO_WORKERS_SECONDS = 30
 FIRST_WORKER_SECONDS = 2  # without a worker, before a warning says what is waited for
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 ALONE_SECONDS = 5  # for another answer
+UNHEARD_SECONDS = 30  # without a heartbeat of a worker, before it is silent
 _NOBODY: Mapping[str, Any] = {}
 # Errors of the workers that cannot answer, by client and address
 _unfit: WeakKeyDictionary[Any, dict[str, Exception]] = WeakKeyDictionary()
@@ -106,14 +116,12 @@ def ask(
         answers = {worker: known[worker] for worker in there if worker in known}
         if new := set(there) - known.keys():
             to_all = partial(client.run, _in_thread, question, arguments, on_error="return")
-            answers |= client.sync(
-                _in_time, to_all, sorted(new - heartbeats.look(client).silent), ANSWER_SECONDS
-            )
+            answers |= client.sync(_in_time, to_all, sorted(new - look(client).silent), ANSWER_SECONDS)
         failed = {worker: answer for worker, answer in answers.items() if isinstance(answer, OSError)}
         for worker in failed:
             del answers[worker]
         if failed:
-            heartbeats.look(client)  # which warns of those that are silent
+            look(client)  # which warns of those that are silent
         # One that died may still be on the scheduler's list
         if seconds is None or all(isinstance(error, TimeoutError) for error in failed.values()):
             break
@@ -229,3 +237,102 @@ def _without_unfit(client: Any, answers: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cannot_run(worker: str, error: Exception) -> str:
     return f"worker {worker} cannot run bigtopic ({type(error).__name__}: {error})"
+
+
+Description = Mapping[str, Mapping[str, Any]]
+
+
+class Heartbeats:
+    """What was found at the last look at the workers of a client.
+
+    workers : what the scheduler tells of each, by address
+    silent : addresses of those that it has not heard from for `UNHEARD_SECONDS`
+    well : of the others that accept work
+    """
+
+    def __init__(self) -> None:
+        self.workers: Description = {}
+        self.silent: frozenset[str] = frozenset()
+        self.well: frozenset[str] = frozenset()
+        self._answered = True
+        # By address: the time of the last heartbeat, on the scheduler's clock, and since when it is the last, on ours
+        self._last: dict[str, tuple[float, float]] = {}
+
+    def update(self, client: Any) -> None:
+        """Look again."""
+        try:
+            self.workers = described(client, UNHEARD_SECONDS)
+        except TimeoutError:
+            self._last.clear()  # the workers are not to blame
+            if self._answered:
+                self._answered = False
+                warn(
+                    f"the Dask scheduler at {client.scheduler.address} has not answered for {UNHEARD_SECONDS} seconds, "
+                    "and the work waits for it: look at its machine"
+                )
+            return
+        self._answered = True
+        earlier, now = self._last, time.monotonic()
+        heard = {address: worker["last_seen"] for address, worker in self.workers.items()}
+        self._last = {
+            address: earlier[address] if earlier.get(address, (None,))[0] == at else (at, now)
+            for address, at in heard.items()
+        }
+        known = self.silent
+        self.silent = frozenset(w for w, (_, since) in self._last.items() if now - since > UNHEARD_SECONDS)
+        running = frozenset(w for w, worker in self.workers.items() if worker["status"] == "running")
+        self.well = running - self.silent
+        for address in sorted(self.silent - known):
+            warn(
+                f"the Dask scheduler has not heard from worker {address} for {UNHEARD_SECONDS} seconds, and the "
+                "work may wait for it until the scheduler gives it up (Dask's setting "
+                "distributed.scheduler.worker-ttl): look at its machine"
+            )
+
+
+_by_client: WeakKeyDictionary[Any, Heartbeats] = WeakKeyDictionary()
+
+
+def look(client: Any) -> Heartbeats:
+    """Ask the scheduler for its workers. Warns of each that has fallen silent, and of a scheduler that has."""
+    heartbeats = _by_client.setdefault(client, Heartbeats())
+    heartbeats.update(client)
+    return heartbeats
+
+
+def silent(client: Any) -> frozenset[str]:
+    """Addresses of workers that are silent. Asks the scheduler only if some were at the last look."""
+    known = _by_client.get(client)
+    return look(client).silent if known and known.silent else frozenset()
+
+
+def described(client: Any, seconds: float | None = None) -> Description:
+    """What the scheduler tells of each worker, by address; what it told last, if it cannot be asked.
+
+    Instead of `client.scheduler_info`, in whose answer there may be no workers: now and then the client itself asks
+    without them, and the last answer counts.
+
+    Raises
+    ------
+    TimeoutError
+        When it does not answer for so long; by default, this waits.
+    """
+    try:
+        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=seconds)
+    except TimeoutError:
+        raise
+    except (AttributeError, OSError):  # the client is closed, or the scheduler is gone
+        found = client.scheduler_info(n_workers=-1)
+    by_address: Description = found["workers"]
+    return by_address
+
+
+def new_name() -> str:
+    """A name that no other client makes: 64 random bits in 11 characters."""
+    return secrets.token_urlsafe(8)
+
+
+def task_key(prefix: str, name: str, number: int = 0) -> str:
+    """The key of a task. The scheduler groups tasks by what stands before the number; of tasks with the same priority,
+    it begins with the least key, so with the least number."""
+    return f"{prefix}-{number:05}-{name}"

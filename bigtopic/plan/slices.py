@@ -221,15 +221,6 @@ class Plan:
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return exchange_of(number, before, self.n_rounds, self._sizes)
 
-    def cut_minibatches(self) -> list[list[int]]:
-        """Documents in each slice of the minibatches in which a part ends, which cuts them unless they are whole."""
-        starts = [self._start(minibatch) for minibatch in range(self.n_rounds + 1)]
-        ends = np.setdiff1d(self.offsets, starts)
-        return [
-            [ref.n_docs for ref in self._round(0, minibatch, self.slice_size).slices]
-            for minibatch in np.unique(np.searchsorted(starts, ends) - 1).tolist()
-        ]
-
     def _start(self, minibatch: int) -> int:
         """The first position of a minibatch, or the end of the last one; sizes differ by one document at most."""
         return minibatch * self.n_docs // max(1, self.n_rounds)

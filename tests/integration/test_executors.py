@@ -18,10 +18,10 @@ from reference import serial
 from bigtopic import methods as table
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
+from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors, sharing
-from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
+from bigtopic.learning.executors import choice, whole
 from bigtopic.learning.executors.graph_tasks import n_nodes, nodes, placed, remembering_graph, sum_graph
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
@@ -170,44 +170,6 @@ def test_graphs_do_not_look_into_their_slices():
     for task in (SliceTask(ref, Iteration(1)), ShareTask(share)):
         sum_graph("run", [(task,), (task,)], "params", "name")
         remembering_graph("run", [(task,), (task,)], "params", None, "name")
-
-
-def test_a_result_of_an_earlier_round_is_not_taken_for_that_of_a_later_one(in_parts, monkeypatch):
-    """Their tasks have the same keys, and a worker may end one that was given up when it should do the other."""
-    expected, node, done, names = learn("online-vb", in_parts), graph_tasks._node, [], set()
-
-    def late(*inputs):
-        done.append(node(*inputs))
-        return done[1] if len(done) == 8 else done[-1]
-
-    def named(*inputs):
-        names.add(inputs[3])
-        return sum_graph(*inputs)
-
-    monkeypatch.setattr(graph_tasks, "_node", late)
-    monkeypatch.setattr(graphs, "sum_graph", named)
-    monkeypatch.setattr(sending, "NAMES", 3)
-    model = learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
-    assert bits(model) == bits(expected) and len(done) == 11
-    assert 3 < len(names) <= 6  # others after that
-    assert len({name[:11] for name in names}) == 2
-
-
-def test_a_cluster_that_returns_results_of_earlier_rounds_repeatedly_is_an_error(in_parts, monkeypatch):
-    node = graph_tasks._node
-    monkeypatch.setattr(graph_tasks, "_node", lambda *inputs: node(*inputs[:3]))
-    monkeypatch.setattr(cluster, "PAUSES", (0.0, 0.0))
-    with pytest.raises(ClusterError, match="earlier round"):
-        learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
-
-
-def test_results_of_a_graph_without_a_mark_have_no_figure_of_it(many_slices):
-    run, params = many_slices
-    node = tuple(tasks_of(run))
-    graph = sum_graph(run, [node], params.arrays, "name")
-    marked = sum_graph(run, [node], params.arrays, "name", mark="mark")
-    info = graph.compute(scheduler="sync").info
-    assert marked.compute(scheduler="sync").info == {**info, "mark": 1.0} and "" not in info
 
 
 def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):

@@ -123,14 +123,6 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys)
     assert all(re.search(r"-\d{5}-[\w-]{11}", str(key)) for key in keys)
 
 
-def test_rounds_have_keys_of_earlier_rounds(corpus, other_address, keys, monkeypatch):
-    """The scheduler remembers every new one; results of replicas and of remembering kernels are not checked."""
-    monkeypatch.setattr(sending, "NAMES", 4)
-    learn(corpus, 4, other_address, 10, slice_size=20)
-    rounds = [key for key in keys if not key.endswith("-held")]
-    assert len(rounds) == 10 and len(set(rounds)) == 4
-
-
 @pytest.mark.parametrize(
     ("method", "slice_size", "replicas", "others"),
     [

@@ -30,7 +30,6 @@ from bigtopic.learning import history, remembering
 from bigtopic.learning.executors import base
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
-from bigtopic.learning.executors.until_end import UntilEnd, may_wait
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.learning.stopping import Limits
@@ -476,41 +475,7 @@ def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatc
     assert writers == {"bigtopic-state"} and set(readers) == who_reads
 
 
-# ---------------------------------------------------------------- runs that nobody looks into
-
-
-@pytest.fixture
-def passes_written(monkeypatch) -> set[int]:
-    """Passes whose state is written to files from now on."""
-    found: set[int] = set()
-    write = StateFiles.write
-
-    def spy(files: Any, part: int, start: int, stop: int, n_passes: int, state: Any) -> None:
-        found.add(n_passes)
-        write(files, part, start, stop, n_passes, state)
-
-    monkeypatch.setattr(StateFiles, "write", spy)
-    return found
-
-
-def chunks(model: TopicModel) -> set[int]:
-    """The files that hold its labels."""
-    folder = Path(model.document_state.files.place.url)
-    return {file.stat().st_ino for file in folder.glob("pass-*/*/labels/c/*")}
-
-
-def test_state_is_written_when_the_run_ends(new, documents, passes_written):
-    model = learn(new(), documents, 5, **ONE_ROUND)
-    assert passes_written == {1, 5}
-    check(model, documents)
-    before = chunks(model)
-    passes_written.clear()
-    check(learn(model, documents, 3, **ONE_ROUND), documents)
-    assert passes_written == {8} and chunks(model) == before
-    passes_written.clear()
-    seen = learn(new(), documents, 8, callbacks=[lambda event: None], **ONE_ROUND)
-    assert passes_written == {*range(1, 9)}
-    np.testing.assert_array_equal(statistics(model), statistics(seen))
+# ---------------------------------------------------------------- passes of one round
 
 
 def test_a_call_of_a_stream_writes_the_state_of_new_documents_once(new, documents, monkeypatch):
@@ -521,22 +486,6 @@ def test_a_call_of_a_stream_writes_the_state_of_new_documents_once(new, document
         learn(model, documents, total_docs=documents.n_docs, **ONE_ROUND)
         check(model, documents)
         assert len(written) == len(set(written)) and written[-1][-1] == n_passes
-
-
-@pytest.mark.parametrize("set", [{"batch_size": 70}, {"n_passes": 1}, {"kept_bytes": 0}])
-def test_other_runs_write_it_in_every_pass(new, documents, passes_written, monkeypatch, set):
-    set = dict(set)
-    monkeypatch.setattr(remembering, "KEPT_BYTES", set.pop("kept_bytes", remembering.KEPT_BYTES))
-    n_passes = set.pop("n_passes", 3)
-    check(learn(new(), documents, n_passes, **{**ONE_ROUND, **set}), documents)
-    assert passes_written == {*range(1, n_passes + 1)}
-
-
-def test_rounds_of_several_iterations_do_not_wait(new, documents):
-    """Each iteration reads what the pass before has left."""
-    run = make_run(new(), documents, order="shuffled", max_iter=3, **ONE_ROUND)
-    assert may_wait(run)
-    assert not may_wait(replace(run, settings=replace(run.settings, inner=2)))
 
 
 def test_a_callback_finds_the_state_of_its_pass(new, documents):
@@ -553,7 +502,7 @@ def test_a_callback_finds_the_state_of_its_pass(new, documents):
 
 
 @pytest.mark.parametrize("n", [3, 9, 20])
-def test_a_kernel_that_fails_unseen_and_on(n, new, documents):
+def test_a_kernel_that_fails_in_a_pass_of_one_round(n, new, documents):
     model = new(fail_in(n))
     with pytest.raises(ValueError, match="the kernel fails"):
         learn(model, documents, 4, **ONE_ROUND)
@@ -562,7 +511,7 @@ def test_a_kernel_that_fails_unseen_and_on(n, new, documents):
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
+def test_a_scheme_that_fails_in_a_pass_of_one_round(n, new, documents, monkeypatch):
     """All slices have returned what they remember, and the params do not move."""
     step, left = base.step, [n]
 
@@ -579,27 +528,6 @@ def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
     assert model.cursor.pass_number == n - 1
     np.testing.assert_array_equal(statistics(model), counted(model, documents))
     check(learn(model, documents, 2, **ONE_ROUND), documents)
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_a_second_ctrl_c_while_another_thread_steps(late, new, documents, monkeypatch):
-    """The round is done, and its pass is not ended; what is remembered is told so, or is not."""
-    moved = UntilEnd.moved
-
-    def interrupted(remembering: UntilEnd, pass_number: int) -> None:
-        if late or pass_number != 2:
-            moved(remembering, pass_number)
-        if pass_number == 2:
-            raise KeyboardInterrupt
-
-    model = new()
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(UntilEnd, "moved", interrupted)
-        learn(model, documents, 5, **ONE_ROUND)
-    assert model.cursor.round == 1
-    check(model, documents)
-    check(learn(model, documents, 2, **ONE_ROUND), documents)
-    check(learn(model, documents, 2, batch_size=50), documents)
 
 
 def test_a_second_ctrl_c_while_the_topics_move(new, documents, monkeypatch):

@@ -21,7 +21,7 @@ from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import whole
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
-from bigtopic.parallel import cluster, heartbeats, workers
+from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.state.lazy_array import padded
 from bigtopic.state.new_model import new_model
@@ -114,7 +114,7 @@ def test_a_cluster_whose_workers_are_paused_is_an_error(monkeypatch):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 0.2)
     with hosts.scheduler() as client, hosts.worker(client, host="127.0.0.1", private_files=CAN):
         client.run(pause)
-        while {worker["status"] for worker in heartbeats.described(client).values()} != {"paused"}:
+        while {worker["status"] for worker in workers.described(client).values()} != {"paused"}:
             time.sleep(0.01)  # until the scheduler knows
         with pytest.raises(ClusterError, match=r"no worker that accepts work.*give them more memory"):
             cluster.send(client, 1)

@@ -46,7 +46,7 @@ def test_a_notebook_shows_a_bar_without_widgets(monkeypatch, capsys):
         return Output()
 
     monkeypatch.setitem(sys.modules, "ipykernel", object())
-    monkeypatch.setattr("bigtopic.parallel.notebook_bar.display", display)
+    monkeypatch.setattr("IPython.display.display", display)
     with Progress("learning", 10, " tokens") as bar:
         bar._bar.delay = bar._bar.mininterval = 0
         bar.update(4, score="-7.5")

@@ -21,7 +21,7 @@ from distributed import Event
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, whole
-from bigtopic.parallel import cluster, environment, heartbeats, results, workers
+from bigtopic.parallel import cluster, environment, results, workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -38,7 +38,7 @@ def test_workers_are_known_while_the_client_asks_for_other_things(one_worker, mo
         await asks()  # as the client does every two seconds, in between
 
     monkeypatch.setattr(one_worker, "_update_scheduler_info", asks_twice)
-    assert heartbeats.described(one_worker).keys() == one_worker.nthreads().keys()
+    assert workers.described(one_worker).keys() == one_worker.nthreads().keys()
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def stopped(monkeypatch):
 def test_a_worker_that_does_not_answer_is_left_out(stopped, monkeypatch):
     client, process = stopped
     monkeypatch.setattr(workers, "ALONE_SECONDS", 0.5)
-    monkeypatch.setattr(heartbeats, "UNHEARD_SECONDS", 1.2)
+    monkeypatch.setattr(workers, "UNHEARD_SECONDS", 1.2)
     with pytest.warns(BigtopicWarning, match="has not heard from worker") as told:
         answers = workers.ask(client, os.getpid)
     assert len(told) == 1
@@ -64,7 +64,7 @@ def test_a_worker_that_does_not_answer_is_left_out(stopped, monkeypatch):
     assert workers.ask(client, os.getpid, known=answers) == answers  # it is silent, so it is not asked
     assert time.monotonic() - begun < 30
     os.kill(process.pid, signal.SIGCONT)
-    while heartbeats.look(client).silent:
+    while workers.look(client).silent:
         time.sleep(0.1)
     assert process.pid in workers.ask(client, os.getpid, known=answers).values()
 
@@ -87,82 +87,12 @@ def closing():
         yield stack.enter_context(Client(first.scheduler.address, set_as_default=False))
 
 
-def test_a_result_that_a_stopped_worker_keeps_is_not_waited_for(monkeypatch):
-    """Its task is done; the scheduler gives the worker up after a while."""
-    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as process:
-        answers = workers.ask(client, os.getpid)
-        (address,) = (worker for worker, pid in answers.items() if pid == process.pid)
-        future = client.submit(bytes, 10, workers=[address], pure=False)
-        while not future.done():
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGSTOP)
-        given_up = {worker: 1 for worker in answers if worker != address}
-        monkeypatch.setattr(client, "nthreads", lambda: given_up)
-        with pytest.raises(ClusterError, match="is gone"):
-            results.results_of(client, [future], [address])
-        os.kill(process.pid, signal.SIGCONT)
-
-
-def test_tasks_that_wait_for_a_worker_that_is_gone_are_given_up_in_silence(one_worker, monkeypatch):
-    """Whatever the client still does for them ends without a message; and Dask's settings stay as they are."""
-    monkeypatch.setattr(results, "GONE_SECONDS", 0.1)
-    monkeypatch.setattr(type(one_worker), "as_current", None)
-    gate, messages = Event(client=one_worker), []
-    loop = one_worker.loop.asyncio_loop
-    earlier = loop.get_exception_handler()
-    loop.set_exception_handler(lambda loop, message: messages.append(message))
-    try:
-        futures = [one_worker.submit(_wait_at, gate, number, pure=False) for number in range(2)]
-        there = list(one_worker.nthreads())
-        with pytest.raises(ClusterError, match="worker tcp://gone is gone"):
-            results.results_of(one_worker, futures, [*there, "tcp://gone"])
-        del futures
-        one_worker.sync(asyncio.sleep, 0.2)
-        gc.collect()
-        one_worker.sync(asyncio.sleep, 0.1)
-        assert not messages
-    finally:
-        gate.set()
-        loop.set_exception_handler(earlier)
-
-
 def _wait_at(gate, number):
     gate.wait(30)
     return number
 
 
-def test_the_failure_of_a_task_for_which_others_wait_is_raised(one_worker, monkeypatch):
-    monkeypatch.setattr(results, "GONE_SECONDS", 0.1)
-    gate = Event(client=one_worker)
-    futures = [
-        one_worker.submit(int, "no number", pure=False),
-        one_worker.submit(_wait_at, gate, 1, pure=False),
-    ]
-    try:
-        with pytest.raises(ValueError, match="no number"):
-            results.results_of(one_worker, futures, list(one_worker.nthreads()))
-    finally:
-        gate.set()
-
-
-def test_tasks_for_each_other_that_paused_workers_do_not_begin_are_given_up(closing, monkeypatch):
-    """Workers that are paused are there, but what they hold may be why: it can then be let go."""
-    from distributed.core import Status
-
-    def pause(dask_worker):
-        dask_worker.status = Status.paused
-
-    monkeypatch.setattr(results, "GONE_SECONDS", 0.1)
-    monkeypatch.setattr(results, "LOOK_SECONDS", 0.3)
-    there = list(closing.nthreads())
-    closing.run(pause)
-    future = closing.submit(abs, -1, pure=False)
-    with pytest.raises(ClusterError, match="no worker that accepts work"):
-        results.results_of(closing, [future], there)
-
-
-@pytest.mark.parametrize("among_workers", [False, True])
-def test_a_worker_that_is_paused_in_the_middle_of_a_task_ends_it(among_workers, closing, monkeypatch):
+def test_a_worker_that_is_paused_in_the_middle_of_a_task_ends_it(closing, monkeypatch):
     from distributed.core import Status
 
     def pause(dask_worker):
@@ -173,16 +103,13 @@ def test_a_worker_that_is_paused_in_the_middle_of_a_task_ends_it(among_workers, 
     gate = Event(client=closing)
     future = closing.submit(_wait_at, gate, 7, pure=False)
     there = list(closing.nthreads())
-    while not heartbeats.described(closing)[there[0]]["metrics"].get("task_counts", {}).get("executing"):
+    while not workers.described(closing)[there[0]]["metrics"].get("task_counts", {}).get("executing"):
         time.sleep(0.1)  # until the worker's next heartbeat
     closing.run(pause)
     opening = threading.Timer(3.0, gate.set)
     opening.start()
     # A warning would be an error
-    if among_workers:
-        assert results.results_of(closing, [future], there) == [7]
-    else:
-        assert results.result_of(closing, future) == 7
+    assert results.result_of(closing, future) == 7
     opening.join()
 
 
@@ -246,21 +173,17 @@ def impatient(stopped, monkeypatch):
     client, process = stopped
     (answering,) = workers.ask(client, os.getpid)
     (silent,) = client.nthreads().keys() - {answering}
-    monkeypatch.setattr(heartbeats, "UNHEARD_SECONDS", 1.5)
+    monkeypatch.setattr(workers, "UNHEARD_SECONDS", 1.5)
     return client, process, silent
 
 
-@pytest.mark.parametrize("among_workers", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_result_that_waits_for_a_silent_worker_says_so(among_workers, impatient):
+def test_a_result_that_waits_for_a_silent_worker_says_so(impatient):
     client, process, silent = impatient
     future = client.submit(abs, -5, workers=[silent], pure=False)
     going_on = threading.Timer(4.0, os.kill, [process.pid, signal.SIGCONT])
     going_on.start()
     with pytest.warns(BigtopicWarning, match=f"has not heard from worker {silent} for 1.5 seconds") as told:
-        if among_workers:
-            assert results.results_of(client, [future], [silent]) == [5]
-        else:
-            assert results.result_of(client, future) == 5
+        assert results.result_of(client, future) == 5
     assert len(told) == 1  # once, and nothing of the worker that is well
     going_on.join()
 
@@ -337,7 +260,7 @@ def test_only_the_worker_that_data_are_for_holds_them_up(impatient, monkeypatch)
 
 
 def test_a_scheduler_that_does_not_answer_is_told_once(one_worker, monkeypatch):
-    monkeypatch.setattr(heartbeats, "UNHEARD_SECONDS", 0.2)
+    monkeypatch.setattr(workers, "UNHEARD_SECONDS", 0.2)
 
     async def late(**_):
         await asyncio.sleep(30)
@@ -345,21 +268,17 @@ def test_a_scheduler_that_does_not_answer_is_told_once(one_worker, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(one_worker.scheduler, "identity", late, raising=False)
         with pytest.warns(BigtopicWarning, match="has not answered for 0.2 seconds") as told:
-            heartbeats.look(one_worker)
-            heartbeats.look(one_worker)
+            workers.look(one_worker)
+            workers.look(one_worker)
         assert len(told) == 1
-    assert heartbeats.look(one_worker).workers.keys() == one_worker.nthreads().keys()
+    assert workers.look(one_worker).workers.keys() == one_worker.nthreads().keys()
 
 
-@pytest.mark.parametrize("among_workers", [False, True])
-def test_nothing_is_left_of_a_task_that_failed(among_workers, closing):
-    there = list(closing.nthreads())
+def test_nothing_is_left_of_a_task_that_failed(closing):
     data = closing.scatter({"bt-data": 1}, hash=False)["bt-data"]
 
     def wait(data):
         future = closing.submit(_fail, data, pure=False)
-        if among_workers:
-            results.results_of(closing, [future], there)
         results.result_of(closing, future)
 
     with pytest.raises(ValueError, match="no number"):

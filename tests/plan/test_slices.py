@@ -88,15 +88,6 @@ def test_read_blocks_do_not_overlap_and_stay_small(parts, batch_size, entries):
     assert all(stop - start <= limit for _, start, stop in read_blocks)
 
 
-@pytest.mark.parametrize("entries", [40.0, 3000.0])
-@pytest.mark.parametrize("parts", [[400], [110, 290], [100, 300], [110, 5, 285], [0, 215, 185]], ids=str)
-def test_parts_end_in_the_minibatches_that_are_cut(parts, entries):
-    for slice_size in (10, 17, None):
-        plan = Plan(parts, entries, 40, slice_size, shuffled=False)
-        rounds = [rnd.slices for rnd in plan.rounds(0) if len({ref.part for ref in rnd.slices}) > 1]
-        assert plan.cut_minibatches() == [[ref.stop - ref.start for ref in slices] for slices in rounds]
-
-
 @pytest.mark.parametrize("parts", PARTS, ids=str)
 @pytest.mark.parametrize("batch_size", BATCHES)
 @pytest.mark.parametrize("slice_size", SLICES)
@@ -122,7 +113,6 @@ def test_whole_minibatches_are_one_slice_wherever_parts_end(
         np.testing.assert_array_equal(of_plan, expected)
         for one in ref.pieces:
             assert 0 <= one.read_block_start <= one.start < one.stop <= one.read_block_stop <= parts[one.part]
-    assert all(len(slices) == 1 for slices in plan.cut_minibatches())
 
 
 def test_passes_differ_and_a_resumed_pass_is_the_rest_of_it():

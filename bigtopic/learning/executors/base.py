@@ -52,9 +52,8 @@ class Executor(ABC):
     *Params.* They belong to the caller. `advance` may update in place those it was given, or yield others; the last
     ones yielded hold the rounds reported so far, and the caller passes them to the next `advance`. While the caller has
     control, between two yields, they do not change: it may read, copy and save them, and must not change them. Document
-    state is written before the params are updated by its round, or, of a run that is `unseen`, at the latest by
-    `close`. So everything a run remembers is in the params and in document state, and another executor can continue
-    from there.
+    state is written before the params are updated by its round. So everything that a run remembers is in the params and
+    in document state, and another executor can continue from there.
 
     *Reports.* One for each round, in the order of the updates: their steps continue the cursor's.
 
@@ -89,10 +88,6 @@ class Executor(ABC):
     def stepping(self) -> Iterator[Callable[[Additions], None]]:
         """Around the steps of an exchange; yields what does their additions to rows."""
         yield partial(Additions.do, n_threads=1)
-
-    def moved(self, pass_number: int) -> None:
-        """The params count another round of this pass."""
-        return None
 
     def advance(
         self,
@@ -175,7 +170,6 @@ class Executor(ABC):
             for missed, (one, cursor) in enumerate(zip(stats, cursors, strict=True)):
                 with uninterrupted():
                     reports.append(step(params, cursor, one, settings, largest, missed))
-                    self.moved(cursor.pass_number)
 
     def _prefetch(self, exchange: Exchange, pass_number: int) -> None:
         if exchange.copies:

@@ -18,7 +18,7 @@ from bigtopic.learning.reduce import Tree, cut
 from bigtopic.learning.remembering import InMemory, Remembering, remembering
 from bigtopic.learning.run import Run
 from bigtopic.learning.tasks import Place, SliceTask, Task, plus
-from bigtopic.parallel.keys import task_key
+from bigtopic.parallel.workers import task_key
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State
@@ -85,7 +85,6 @@ def sum_graph(
     shared: Any,
     name: str,
     workers: Sequence[str] | None = None,
-    mark: str = "",
 ) -> Any:
     """The graph of a sum: tasks, and their sums along the merge tree.
 
@@ -96,8 +95,6 @@ def sum_graph(
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     name : for keys, which begin with "bt-estep" and "bt-add"; unique among the graphs of all clients at a time
     workers : address of the worker that should do each node; None for any
-    mark : name of a figure that counts the results of its tasks, see `sending`; none where no other graph has the same
-        keys
 
     Returns
     -------
@@ -108,7 +105,7 @@ def sum_graph(
 
     compute = delayed(_node, pure=False)
     sums = [
-        compute(run, Opaque(node), shared, mark, dask_key_name=task_key("bt-estep", name, i))
+        compute(run, Opaque(node), shared, dask_key_name=task_key("bt-estep", name, i))
         for i, node in _at(workers, nodes)
     ]
     return _added(run, sums, nodes, name)
@@ -176,12 +173,9 @@ def _merged(run: Run, a: Any, b: Any) -> Any:
     return plus(a, b)
 
 
-def _node(run: Run, node: Opaque[Node], shared: Any, mark: str = "") -> Any:
+def _node(run: Run, node: Opaque[Node], shared: Any) -> Any:
     with closing(remembering(run.work)) as remembered:
-        found = _sum(run, node.content, shared, remembered)
-    if isinstance(found, Stats) and mark:
-        return replace(found, info={**found.info, mark: 1.0})
-    return found
+        return _sum(run, node.content, shared, remembered)
 
 
 def _remembering_node(

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from bigtopic.errors import ON_THREADS
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import whole
 from bigtopic.learning.executors.base import (
@@ -22,7 +20,7 @@ from bigtopic.learning.executors.base import (
 from bigtopic.learning.executors.choice import begins_whole
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Node, n_nodes, nodes, remembering_graph, sum_graph
-from bigtopic.learning.executors.sending import Mistaken, Sender
+from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.run import Run
 from bigtopic.learning.tasks import SliceTask, Task
@@ -32,7 +30,6 @@ from bigtopic.parallel.shared_files import shares_files
 from bigtopic.parallel.workers import Places
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.params import Params
-from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "GraphExecutor"]
 
@@ -123,16 +120,12 @@ class GraphExecutor(Executor):
 
     def _of_graph(self, nodes: Sequence[Node], shared: Any) -> Any:
         run, name = self._sender.run(), self._sender.name()
-        if not isinstance(nodes[0][0], SliceTask):  # changes have no figures
-            (total,) = self._compute([sum_graph(run, nodes, shared, name, self._workers)])
-            return self._result(total)
-        if self._remembers_rounds:
+        if self._remembers_rounds and isinstance(nodes[0][0], SliceTask):
             graph, states = remembering_graph(run, nodes, shared, self._states, name, self._workers)
             total, *self._states = self._compute([graph, *states])
             return self._result(total)
-        graph = sum_graph(run, nodes, shared, self._sender.name_again(), self._workers, name)
-        (total,) = self._compute([graph])
-        return _checked(self._result(total), name, len(nodes))
+        (total,) = self._compute([sum_graph(run, nodes, shared, name, self._workers)])
+        return self._result(total)
 
     def _compute(self, graphs: list[Any]) -> Any:
         """The results; futures on a client. All are one graph: of each collection that is computed, the scheduler keeps
@@ -182,23 +175,6 @@ def _prefixes(run: Run) -> tuple[str, ...]:
     """The prefixes of a run's tasks, and no others: of each that is held, the scheduler keeps kilobytes for good."""
     remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
     return (*PREFIXES, *remembering, *([whole.PREFIX] if run.plan.replicas > 1 else []))
-
-
-def _checked(total: Stats, mark: str, n_nodes: int) -> Stats:
-    """The total without the figure of the mark, which counts the results that are of this graph.
-
-    Raises
-    ------
-    Mistaken
-        When it counts fewer than all nodes: the other results are those of an earlier graph.
-    """
-    info = dict(total.info)
-    if (found := info.pop(mark, 0.0)) != n_nodes:
-        raise Mistaken(
-            f"Dask returned repeatedly, for {n_nodes - found:.0f} of {n_nodes} tasks, the results of an earlier round; "
-            f"restart the cluster, or {ON_THREADS}"
-        )
-    return replace(total, info=info)
 
 
 def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:

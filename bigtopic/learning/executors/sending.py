@@ -1,13 +1,8 @@
 """The run and the params on their way to the tasks of a Dask client: sent, or shared in files; again after a loss.
 
-Dask's scheduler remembers every new key, so most rounds use keys again: their graph has those of the graph `NAMES`
-before it, whose tasks the scheduler has forgotten by then. But a worker may still be busy with a task that was given
-up, and Dask would take its result for that of the new task with the same key. Therefore such a graph has a mark, a name
-that no other graph has. Its E-steps add the mark to their results, and the driver counts them in the total. If one is
-missing, it raises `Mistaken`, and `Sender.repeated` repeats the round with keys that are new.
-
-Data that is sent always has a new key. Under a key of earlier data, it could be lost: a worker that was stopped for a
-while may read the order to delete the earlier data after it has stored the later.
+Every key is new. Under a key of earlier data, data could be lost: a worker that was stopped for a while may read the
+order to delete the earlier data after it has stored the later. Of keys, the scheduler remembers the last 100,000, which
+take about 20 MB.
 """
 
 from __future__ import annotations
@@ -16,29 +11,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from bigtopic.errors import ClusterError
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.base import AbleWorkers
 from bigtopic.learning.executors.graph_tasks import placed
 from bigtopic.learning.run import Run
 from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.environment import check_workers
-from bigtopic.parallel.keys import new_name, task_key
 from bigtopic.parallel.shared_files import shares_files
+from bigtopic.parallel.workers import new_name, task_key
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 
-__all__ = ["Mistaken", "Sender"]
+__all__ = ["Sender"]
 
 Result = TypeVar("Result")
-NAMES = 16  # graphs until a name is used again
 
 
-class Mistaken(ClusterError):
-    """A total contains the result of an earlier graph's task, which had the same key as a task of this graph."""
-
-
-REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Mistaken)
+REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight)
 
 
 class Sender:
@@ -62,7 +51,6 @@ class Sender:
         self._run_future: Any = None
         self._held: list[Any] = []  # futures
         self._name = new_name()
-        self._name_again = new_name()
         self._count = 0
         self.able: AbleWorkers = _all
         if client is not None:
@@ -121,11 +109,6 @@ class Sender:
         self._count += 1
         return f"{self._name}{self._count}"
 
-    def name_again(self) -> str:
-        """A name for the keys of a graph, which an earlier graph of this run may have had: its results need a mark.
-        After a failure, all names are new."""
-        return f"{self._name_again}{self._count % NAMES}"
-
     def repeated(self, work: Callable[[], Result]) -> Result:
         """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.
 
@@ -142,11 +125,9 @@ class Sender:
     def _attempt(self, work: Callable[[], Result]) -> Result:
         try:
             return work()
-        except BaseException as error:
-            self._name_again = new_name()
-            if isinstance(error, REPEATED):
-                self._run_future = None
-                self.shares_files &= not isinstance(error, sharing.OutOfSight)
+        except REPEATED as error:
+            self._run_future = None
+            self.shares_files &= not isinstance(error, sharing.OutOfSight)
             raise
 
     def close(self) -> None:

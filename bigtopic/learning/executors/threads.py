@@ -11,9 +11,8 @@ from typing import Any
 from bigtopic.learning.documents import Documents, keeps_all
 from bigtopic.learning.executors.base import Arrays, Executor, ExecutorSpec
 from bigtopic.learning.executors.thread_team import ThreadTeam
-from bigtopic.learning.executors.until_end import UntilEnd, may_wait
 from bigtopic.learning.reduce import TreeInAnyOrder, add
-from bigtopic.learning.remembering import Remembering, keeps_state, remembering
+from bigtopic.learning.remembering import remembering
 from bigtopic.learning.run import Run
 from bigtopic.learning.tasks import Place, SliceTask, Task, plus
 from bigtopic.parallel import cluster
@@ -43,7 +42,7 @@ class ThreadExecutor(Executor):
     def __init__(self, run: Run, n_threads: int = 1) -> None:
         super().__init__(run)
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
-        self._place = Place(run, Documents(run, self._reader), _remembering(run))
+        self._place = Place(run, Documents(run, self._reader), remembering(run.work, whole=True))
         self._team = ThreadTeam(n_threads)
 
     def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
@@ -95,10 +94,6 @@ class ThreadExecutor(Executor):
         with helped(self._team.share):
             yield partial(Additions.do, n_threads=self._team.n_threads)
 
-    def moved(self, pass_number: int) -> None:
-        """See `Executor.moved`."""
-        self._place.remembering.moved(pass_number)
-
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
         with ExitStack() as stack:
@@ -106,13 +101,6 @@ class ThreadExecutor(Executor):
             stack.callback(self._place.remembering.close)
             stack.callback(self._reader.close)
             stack.callback(self._team.close)
-
-
-def _remembering(run: Run) -> Remembering:
-    files = run.work.state
-    if files is not None and run.unseen and may_wait(run) and keeps_state(files.bytes_in_memory()):
-        return UntilEnd(files)
-    return remembering(run.work, whole=True)
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))

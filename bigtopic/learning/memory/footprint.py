@@ -31,7 +31,6 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
 from bigtopic.learning.documents import ENTRY_BYTES, keeps_all, keeps_prepared
 from bigtopic.learning.executors.choice import begins_whole
-from bigtopic.learning.executors.until_end import may_wait
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.reduce import depth, sum_dtype
 from bigtopic.learning.rounds import moved_arrays
@@ -268,7 +267,7 @@ class Footprint:
             return 2 * self._batch_docs * self._state_bytes
         of_pass = self._plan.n_docs * self._state_written
         if whole and remembering.keeps_state(of_pass):
-            return 2 * of_pass if self._run.unseen and may_wait(self._run) else of_pass
+            return of_pass
         return remembering.MOST_BESIDE * self._slice_docs * self._state_read
 
     @property

@@ -24,7 +24,7 @@ from bigtopic.learning.executors.base import ExecutorSpec
 from bigtopic.learning.memory.estimate import others
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.learning.run import Run
-from bigtopic.parallel import heartbeats, workers
+from bigtopic.parallel import workers
 from bigtopic.state.params import Params
 
 __all__ = ["Memory", "WorkerMemory", "memory_of_workers"]
@@ -131,7 +131,7 @@ class Memory(NamedTuple):
 
 def memory_of_workers(client: Any, known: Mapping[str, Memory]) -> dict[str, Memory]:
     """Memory of the workers whose memory is limited, by address; those in `known` are not asked again."""
-    described = heartbeats.described(client)
+    described = workers.described(client)
     found = {
         address: known.get(address, Memory(worker["nthreads"], worker["memory_limit"], PAUSES_AT, 0))
         for address, worker in described.items()

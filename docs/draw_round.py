@@ -12,13 +12,13 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
+from bigtopic.parallel.keys import task_key
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.learning.executors.graph_tasks import node_tasks
 from bigtopic.learning.executors.graphs import round_graph
-from bigtopic.learning.work import Iteration
-from bigtopic.parallel.keys import task_key
+from bigtopic.learning.run import Iteration
 from bigtopic.plan.slices import Plan
 
 N_TASKS, N_SLICES = 4, 16  # slices of each task

@@ -14,7 +14,7 @@ from bigtopic.errors import noting
 from bigtopic.inference.content import in_order, keyed_by_content
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import gather
-from bigtopic.learning.work import Work
+from bigtopic.learning.run import Work
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import corpus_in_reach, shares_files
 from bigtopic.plan.reading import BlockReader

@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.errors import ModelError, noting
 from bigtopic.kernels.support.sums import add_up
 from bigtopic.learning.remembering import Kept, Remembering
-from bigtopic.learning.work import Iteration, Work
+from bigtopic.learning.run import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.slices import SliceRef, make_docs, tokens_of
 from bigtopic.state.contract.kernel_results import (

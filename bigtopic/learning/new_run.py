@@ -8,9 +8,7 @@ from typing import Any
 
 from bigtopic import schemes
 from bigtopic.errors import SettingError, argument, setting, warn
-from bigtopic.learning.rounds import Settings
-from bigtopic.learning.run import Run
-from bigtopic.learning.work import Work
+from bigtopic.learning.run import Run, Settings, Work
 from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor

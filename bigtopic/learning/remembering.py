@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bigtopic.learning.work import Iteration, Work
+from bigtopic.learning.run import Iteration, Work
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
 from bigtopic.types import StateSpec

@@ -4,14 +4,14 @@ has inner iterations. Independent of the method and of where the map runs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from bigtopic.errors import ModelError, note
-from bigtopic.learning.work import Iteration
+from bigtopic.learning.run import Iteration, Settings
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round
-from bigtopic.schemes import companion_names, is_linear
+from bigtopic.schemes import companion_names
 from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.scheme_steps import check_moved
 from bigtopic.state.lazy_array import LazyArray
@@ -23,7 +23,6 @@ from bigtopic.types import RoundInfo, Scheme, Stats
 
 __all__ = [
     "MapReduce",
-    "Settings",
     "factors_of",
     "iteration_of",
     "knows_factors",
@@ -33,51 +32,6 @@ __all__ = [
 ]
 
 MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Iteration], Stats]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a round needs to know about the method and the corpus.
-
-    Attributes
-    ----------
-    schemes : {array name: its scheme}
-    prior_schemes : {array name: the scheme that learns its prior}
-    seed : seed of the run
-    total_docs, total_tokens : of the corpus, or the declared size of a stream
-    inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
-    n_steps : total number of updates of the run; None if unknown
-    average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
-    largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
-    burn_in : first inner iterations of a round after which the params stay as they are
-    """
-
-    schemes: Mapping[str, Scheme]
-    seed: int
-    total_docs: float
-    total_tokens: float
-    inner: int | Callable[[int, Mapping[str, float]], bool] = 1
-    n_steps: int | None = None
-    prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
-    average: float = 0.0
-    largest_step: float = 1.0
-    burn_in: int = 0
-
-    @property
-    def one_iteration(self) -> bool:
-        """Whether a round is one inner iteration, with nothing provisional."""
-        return self.inner == 1
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the changes that rounds make to the same params can be added; see `Scheme.is_linear`."""
-        return all(map(is_linear, self.schemes.values()))
-
-    def averages(self, step: int) -> bool:
-        """Whether the arrays after update `step` = 1, 2, ... belong to their means."""
-        if not self.average or self.n_steps is None:
-            return self.average > 0
-        return step > self.n_steps - round(self.average * self.n_steps)
 
 
 def step(

@@ -1,18 +1,104 @@
-"""A run: what stays the same from its first round to its last."""
+"""A run: everything that stays the same from its first round to its last."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import finalize
 
-from bigtopic.learning import sharing
-from bigtopic.learning.rounds import Settings
-from bigtopic.learning.work import Work
-from bigtopic.plan.slices import Plan
+import numpy as np
 
-__all__ = ["Run"]
+from bigtopic.learning import sharing
+from bigtopic.plan.slices import Plan
+from bigtopic.schemes import is_linear
+from bigtopic.state.documents.state_files import StateFiles
+from bigtopic.types import Hyper, Kernel, Scheme
+
+__all__ = ["Iteration", "Run", "Settings", "Work"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a round needs to know about the method and the corpus.
+
+    Attributes
+    ----------
+    schemes : {array name: its scheme}
+    prior_schemes : {array name: the scheme that learns its prior}
+    seed : seed of the run
+    total_docs, total_tokens : of the corpus, or the declared size of a stream
+    inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
+    n_steps : total number of updates of the run; None if unknown
+    average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
+    largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
+    burn_in : first inner iterations of a round after which the params stay as they are
+    """
+
+    schemes: Mapping[str, Scheme]
+    seed: int
+    total_docs: float
+    total_tokens: float
+    inner: int | Callable[[int, Mapping[str, float]], bool] = 1
+    n_steps: int | None = None
+    prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
+    average: float = 0.0
+    largest_step: float = 1.0
+    burn_in: int = 0
+
+    @property
+    def one_iteration(self) -> bool:
+        """Whether a round is one inner iteration, with nothing provisional."""
+        return self.inner == 1
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the changes that rounds make to the same params can be added; see `Scheme.is_linear`."""
+        return all(map(is_linear, self.schemes.values()))
+
+    def averages(self, step: int) -> bool:
+        """Whether the arrays after update `step` = 1, 2, ... belong to their means."""
+        if not self.average or self.n_steps is None:
+            return self.average > 0
+        return step > self.n_steps - round(self.average * self.n_steps)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every task of a run needs; small, and the same for all of them.
+
+    Attributes
+    ----------
+    kernel, hyper : the algorithm and its settings, except those that are in the params
+    n_words, n_authors : sizes of the corpus' axes
+    id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
+    state : the files of document state that lives as long as the run, or None
+    """
+
+    kernel: Kernel
+    hyper: Hyper
+    n_words: int
+    n_authors: int = 0
+    id_maps: Mapping[str, np.ndarray | None] = field(default_factory=dict)
+    state: StateFiles | None = None
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The inner iteration of the run that a task belongs to, and its seed.
+
+    Attributes
+    ----------
+    seed : seed of the pass; the inner iterations of a round share it
+    step : the update that the inner iteration is for, from 1
+    number : number of the inner iteration in its round, from 1
+    pass_number : the pass, from 0
+    """
+
+    seed: int
+    step: int = 0
+    number: int = 1
+    pass_number: int = 0
 
 
 @dataclass(frozen=True)

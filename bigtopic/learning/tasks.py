@@ -16,8 +16,7 @@ from bigtopic.learning.reduce import add
 from bigtopic.learning.remembering import Remembering
 from bigtopic.learning.replicas.changes import Changes, joined
 from bigtopic.learning.replicas.share import Share, share_changes
-from bigtopic.learning.run import Run
-from bigtopic.learning.work import Iteration
+from bigtopic.learning.run import Iteration, Run
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay

@@ -15,8 +15,7 @@ from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors.base import Executor
 from bigtopic.learning.executors.choice import choose
 from bigtopic.learning.history import History
-from bigtopic.learning.memory.estimate import check_memory, fitting_threads
-from bigtopic.learning.memory.worker_memory import WorkerMemory
+from bigtopic.learning.memory.estimate import WorkerMemory, check_memory, fitting_threads
 from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits, PassMeasure, interruptible, uninterrupted

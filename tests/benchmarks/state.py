@@ -30,7 +30,7 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.remembering import Nothing
-from bigtopic.learning.work import Iteration
+from bigtopic.learning.run import Iteration
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.cursor import Cursor

@@ -13,7 +13,8 @@ from scipy.special import psi
 
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.learning.rounds import Settings, iteration_of
+from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.run import Settings
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get

@@ -28,11 +28,10 @@ from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.reduce import cut
 from bigtopic.learning.replicas.share import Share
-from bigtopic.learning.run import Run
+from bigtopic.learning.run import Iteration, Run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.tasks import ShareTask, SliceTask
 from bigtopic.learning.train import train
-from bigtopic.learning.work import Iteration
 from bigtopic.methods import Method
 from bigtopic.parallel import cluster
 from bigtopic.plan import exchanges

@@ -20,7 +20,7 @@ from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import sharing
 from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
-from bigtopic.learning.memory import worker_memory
+from bigtopic.learning.memory import estimate
 from bigtopic.support import buffers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -140,7 +140,7 @@ def test_what_a_worker_holds_counts(limited):
     """The memory of its process, except for results, which Dask writes to the disk; and the error says so."""
 
     def held() -> int:
-        return next(iter(worker_memory.memory_of_workers(limited, {}).values())).held
+        return next(iter(estimate.memory_of_workers(limited, {}).values())).held
 
     held()
     before = held()

@@ -16,7 +16,8 @@ from bigtopic.datasets.synthetic import KnownLDA
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.executors.graphs import GraphExecutor
-from bigtopic.learning.rounds import Settings, iteration_of
+from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.run import Settings
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get

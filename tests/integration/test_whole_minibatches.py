@@ -18,7 +18,8 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.graphs import GraphExecutor
-from bigtopic.learning.rounds import Settings, iteration_of
+from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.run import Settings
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import get

@@ -12,7 +12,7 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice
-from bigtopic.learning.executors.forecast import round_seconds
+from bigtopic.learning.executors.choice import round_seconds
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.run import Run

@@ -18,8 +18,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.memory.estimate import estimate_bytes, fitting_threads
-from bigtopic.learning.memory.expected_rows import ExpectedRows
-from bigtopic.learning.memory.footprint import Footprint
+from bigtopic.learning.memory.footprint import ExpectedRows, Footprint
 from bigtopic.learning.new_run import make_run
 from bigtopic.parallel import cluster
 from bigtopic.state import machine_memory

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bigtopic.learning.remembering import MOST_BESIDE, MOST_UNWRITTEN, InFiles
-from bigtopic.learning.work import Iteration
+from bigtopic.learning.run import Iteration
 from bigtopic.plan.slices import SliceRef
 from bigtopic.types import StateSpec
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice
-from bigtopic.learning.memory import worker_memory as memory
+from bigtopic.learning.memory import estimate as memory
 
 pytestmark = pytest.mark.distributed
 

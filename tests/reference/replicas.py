@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.learning.rounds import MapReduce, Settings, moved_arrays, round_stats, step
+from bigtopic.learning.rounds import MapReduce, moved_arrays, round_stats, step
+from bigtopic.learning.run import Settings
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Plan, Round
 from bigtopic.state.params import Params

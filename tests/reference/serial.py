@@ -16,8 +16,7 @@ from bigtopic.learning.estep import evaluate, gather
 from bigtopic.learning.reduce import add
 from bigtopic.learning.remembering import Nothing
 from bigtopic.learning.rounds import round_stats, step
-from bigtopic.learning.run import Run
-from bigtopic.learning.work import Iteration
+from bigtopic.learning.run import Iteration, Run
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.params import Params

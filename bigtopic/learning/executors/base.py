@@ -15,11 +15,10 @@ from typing import Any, Protocol, Self
 
 from bigtopic.learning.replicas.changes import add_changes
 from bigtopic.learning.replicas.share import Share
-from bigtopic.learning.rounds import Settings, iteration_of, round_stats, step
-from bigtopic.learning.run import Run
+from bigtopic.learning.rounds import iteration_of, round_stats, step
+from bigtopic.learning.run import Iteration, Run, Settings
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.tasks import ShareTask, SliceTask, Task
-from bigtopic.learning.work import Iteration
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Exchange, Round
 from bigtopic.state.additions import Additions

@@ -1,19 +1,20 @@
-"""The default executor of a run."""
+"""The default executor of a run, chosen by a rough forecast of the time that a round takes."""
 
 from __future__ import annotations
 
 import math
+from math import prod
 from typing import Any
 
 from bigtopic.errors import argument, warn
 from bigtopic.learning import sharing
-from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.run import Run
+from bigtopic.learning.run import Run, Work
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.exchanges import rounds_before
+from bigtopic.state.contract.kernel_results import check_cost
 
-__all__ = ["are_spread", "begins_whole", "choose"]
+__all__ = ["are_spread", "begins_whole", "choose", "round_seconds"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
@@ -103,3 +104,20 @@ def _or_replicas(run: Run, n: int) -> str:
     if run.plan.n_rounds == 1 or settings.prior_schemes or not settings.is_linear:
         return ""
     return f", or {argument('replicas', n)} if the corpus has hundreds of minibatches for each"
+
+
+NANOSECONDS_PER_ENTRY = 0.4  # distinct word of a document, for each topic and pass over them (`Kernel.cost`)
+
+
+def round_seconds(run: Run) -> float:
+    """A rough estimate of one core's time for one round."""
+    work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
+    passes = check_cost(work.kernel, work.kernel.cost(work.hyper.options))
+    return entries * _n_topics(work) * passes * NANOSECONDS_PER_ENTRY * 1e-9
+
+
+def _n_topics(work: Work) -> int:
+    """Topics of an entry; pairs of topics, where the kernel reads all arrays that it has statistics of."""
+    if set(work.kernel.statistics) <= set(work.kernel.views):
+        return prod(work.hyper.components.values())
+    return work.hyper.n_components

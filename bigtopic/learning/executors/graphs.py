@@ -17,8 +17,7 @@ from bigtopic.learning.executors.base import (
     MemoryOfRun,
     Updates,
 )
-from bigtopic.learning.executors.choice import begins_whole
-from bigtopic.learning.executors.forecast import round_seconds
+from bigtopic.learning.executors.choice import begins_whole, round_seconds
 from bigtopic.learning.executors.graph_tasks import Node, n_nodes, nodes, remembering_graph, sum_graph
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.whole import WholeExecutor

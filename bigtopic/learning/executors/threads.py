@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
@@ -10,19 +12,19 @@ from typing import Any
 
 from bigtopic.learning.documents import Documents, keeps_all
 from bigtopic.learning.executors.base import Arrays, Executor, ExecutorSpec
-from bigtopic.learning.executors.thread_team import ThreadTeam
 from bigtopic.learning.reduce import TreeInAnyOrder, add
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.run import Run
+from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.tasks import Place, SliceTask, Task, plus
 from bigtopic.parallel import cluster
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.additions import Additions
-from bigtopic.support.side_by_side import helped
+from bigtopic.support.side_by_side import Part, helped
 from bigtopic.types import Stats
 
-__all__ = ["EXECUTOR", "ThreadExecutor"]
+__all__ = ["EXECUTOR", "ThreadExecutor", "ThreadTeam"]
 
 READ_BLOCKS_AHEAD = 2  # of the next exchange
 SLICES_AHEAD = (
@@ -104,3 +106,52 @@ class ThreadExecutor(Executor):
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))
+
+
+class ThreadTeam:
+    """This thread and `n_threads - 1` others. Only one thread uses a team."""
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        helpers = n_threads - 1
+        self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
+
+    def each(self, work: Callable[[int], None], n: int) -> None:
+        """Call `work(0)`, ..., `work(n - 1)`; calls begin in this order. Raises what the first that fails raises, when
+        all that have begun are over."""
+        numbers, lock, failures = iter(range(n)), threading.Lock(), list[BaseException]()
+
+        def do() -> None:
+            try:
+                while not failures:
+                    with lock:
+                        number = next(numbers, None)
+                    if number is None:
+                        return
+                    work(number)
+            except BaseException as failure:
+                failures.append(failure)
+
+        helpers: list[Future[None]] = []
+        try:
+            with uninterrupted():
+                for _ in range(min(self.n_threads, n) - 1):
+                    assert self._pool is not None
+                    helpers.append(self._pool.submit(do))
+            do()
+        except BaseException as failure:  # a second Ctrl-C
+            failures.append(failure)
+        with uninterrupted():
+            for helper in helpers:
+                helper.result()
+        if failures:
+            raise failures[0]
+
+    def share(self, cut: Callable[[int], Sequence[Part]]) -> None:
+        """Do the parts that `cut` makes for the threads, see `side_by_side.helped`."""
+        parts = cut(self.n_threads)
+        self.each(lambda number: parts[number](), len(parts))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)

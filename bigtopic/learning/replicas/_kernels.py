@@ -9,16 +9,6 @@ from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.pointer import pointer
 from bigtopic.kernels.support.slice_loop import call
 from bigtopic.kernels.support.sums import add_up
-from bigtopic.learning.replicas.columns import (
-    COUNTS,
-    IDS,
-    INDPTR,
-    N_DOCS,
-    N_ENTRIES,
-    N_IDS,
-    NOT_AT_ONCE,
-    WORDS,
-)
 from bigtopic.state._kernels import (
     AHEAD,
     FLOOR,
@@ -29,7 +19,26 @@ from bigtopic.state._kernels import (
     scatter_share,
 )
 
-__all__ = ["scaled_rows", "scatter_rows", "to_changes", "update"]
+__all__ = [
+    "COUNTS",
+    "IDS",
+    "INDPTR",
+    "NOT_AT_ONCE",
+    "N_COLUMNS",
+    "N_DOCS",
+    "N_ENTRIES",
+    "N_IDS",
+    "WORDS",
+    "scaled_rows",
+    "scatter_rows",
+    "to_changes",
+    "update",
+]
+
+# Columns of the table of updates: addresses of the arrays of their documents, and their lengths
+INDPTR, WORDS, COUNTS, IDS, N_DOCS, N_ENTRIES, N_IDS, N_COLUMNS = range(8)
+
+NOT_AT_ONCE = -1  # in place of the number of documents
 
 
 @njit(**OUTER)
@@ -78,7 +87,7 @@ def update(
     Parameters
     ----------
     infer : address of the kernel's loop, see `kernels.support.slice_loop`
-    table : a row for each update, see `columns`
+    table : a row for each update, see `INDPTR` and the others
     weights, decays : of their steps
     raw, scale, sums : of the array, which moves
     prior : of its rows, (1 or n_components,); prior_totals : (n_components,), over its axis

@@ -10,16 +10,16 @@ from bigtopic.kernels.support.entry import frozen, padded_prior
 from bigtopic.kernels.support.pointer import address
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning.estep import Prepared, with_params
-from bigtopic.learning.loops import FLOAT, works_on
-from bigtopic.learning.replicas import _kernels, columns
-from bigtopic.learning.rounds import Settings, factors_of, knows_factors
-from bigtopic.learning.work import Work
+from bigtopic.learning.replicas import _kernels
+from bigtopic.learning.rounds import factors_of, knows_factors
+from bigtopic.learning.run import Settings, Work
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import SMALLEST_SCALE, USUAL_WEIGHT, LazyArray
+from bigtopic.state.views import linear_mean
 from bigtopic.support import buffers
 
-__all__ = ["UpdatesAtOnce", "are_possible"]
+__all__ = ["FLOAT", "UpdatesAtOnce", "are_possible", "works_on"]
 
 LARGEST_SUM = 1e37  # of usual statistics: finite in float32
 AT_ONCE = 8  # updates in a call, before whose end Ctrl-C is not noticed
@@ -65,7 +65,7 @@ class UpdatesAtOnce:
         self._table = np.array([_row(one, array) for one in self._documents])
         self._factors = np.array([self._factor(number) for number in range(len(rounds))]).T.copy()
         self._names, self._figures = loop.figures, np.zeros((len(rounds), len(loop.figures)))
-        n_ids = max(0, *self._table[:, columns.N_IDS].tolist())
+        n_ids = max(0, *self._table[:, _kernels.N_IDS].tolist())
         longest = max((_longest(one) for one in self._documents if one is not None), default=0)
         least = -LARGEST_SUM if array.normalised_over is None else 0.0
         self._given = (
@@ -109,23 +109,27 @@ class UpdatesAtOnce:
 
 
 def _row(documents: Prepared | None, array: LazyArray) -> list[int]:
-    row = [0] * columns.N_COLUMNS
-    row[columns.N_DOCS] = columns.NOT_AT_ONCE
+    row = [0] * _kernels.N_COLUMNS
+    row[_kernels.N_DOCS] = _kernels.NOT_AT_ONCE
     if documents is None:
         return row
     docs, ids = documents.docs, documents.axes[array.axis]
     assert ids is not None
     arrays = {
-        columns.INDPTR: docs.indptr,
-        columns.WORDS: docs.words,
-        columns.COUNTS: docs.counts,
-        columns.IDS: ids,
+        _kernels.INDPTR: docs.indptr,
+        _kernels.WORDS: docs.words,
+        _kernels.COUNTS: docs.counts,
+        _kernels.IDS: ids,
     }
-    types = {columns.INDPTR: np.int64, columns.COUNTS: FLOAT}
+    types = {_kernels.INDPTR: np.int64, _kernels.COUNTS: FLOAT}
     for column, values in arrays.items():
         assert values.dtype == types.get(column, np.int32) and values.flags.c_contiguous
         row[column] = address(values)
-    row[columns.N_DOCS], row[columns.N_ENTRIES], row[columns.N_IDS] = docs.n_docs, len(docs.words), len(ids)
+    row[_kernels.N_DOCS], row[_kernels.N_ENTRIES], row[_kernels.N_IDS] = (
+        docs.n_docs,
+        len(docs.words),
+        len(ids),
+    )
     return row
 
 
@@ -133,3 +137,21 @@ def _longest(documents: Prepared) -> int:
     """The most entries of a document."""
     indptr = documents.docs.indptr
     return int((indptr[1:] - indptr[:-1]).max(initial=0))
+
+
+FLOAT = np.dtype(np.float32)  # of the params that loops read
+
+
+def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
+    """Whether a kernel has a loop that can do rounds on these arrays: if it keeps and derives nothing of documents,
+    takes them by slices, reads the means of one array, and returns statistics of that array's words."""
+    kernel = work.kernel
+    if kernel.own_loop is None or kernel.derives is not None or kernel.state != "none":
+        return False
+    if kernel.whole_minibatches:
+        return False
+    if list(kernel.views.values()) != ["mean"] or list(kernel.statistics) != list(kernel.views):
+        return False
+    (array,) = (arrays[name] for name in kernel.views)
+    words = array.axis in ("word", "column")
+    return words and array.dtype == FLOAT and linear_mean(array) is not None

@@ -15,8 +15,7 @@ from bigtopic.learning.replicas import _kernels
 from bigtopic.learning.replicas.at_once import UpdatesAtOnce, are_possible
 from bigtopic.learning.replicas.changes import Changes
 from bigtopic.learning.rounds import moved_arrays, round_stats, step
-from bigtopic.learning.run import Run
-from bigtopic.learning.work import Iteration, Work
+from bigtopic.learning.run import Iteration, Run, Work
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray

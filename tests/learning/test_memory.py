@@ -161,7 +161,7 @@ CASES = {
     "minibatches of two slices": {"method": "online-cvb0", "n_threads": 2, "corpus": SHORT, "batch_size": 2000},
     "concurrent minibatches": {"method": "online-cvb0", "n_threads": 2, "corpus": MANY_ROUNDS, "batch_size": 100},
     "replicas": {"method": "online-cvb0", "n_threads": 2, "corpus": SHORT, "batch_size": 500, "replicas": 4,
-                 "replica_updates": 4, "max_iter": 3},
+                 "replica_updates": 4, "max_iter": 6},
     "more threads than slices": {"method": "online-vb", "n_threads": 8, "corpus": SHORT, "batch_size": 2000},
     "a batch whose topics are compared": {"method": "vb", "n_threads": 1, "corpus": LONG, "tol": 1e-4},
     "documents on disk": {"method": "streaming-ope", "n_threads": 1, "corpus": SHORT, "batch_size": 5000,

@@ -130,7 +130,9 @@ class Footprint:
         n_docs = self._share_docs
         documents = n_docs * (_DOCUMENT_BYTES + self._plan.entries_per_doc * ENTRY_BYTES + 4)
         ids = 4 * n_docs / self._slice_docs * self._rows("word", self._slice_docs) + self._lookup()
-        update = self._work(self._slice_docs) + self._statistics(self._batch_docs)
+        update = self._work(self._slice_docs)
+        if self._slice_docs < self._batch_docs:
+            update += self._statistics(self._batch_docs)
         return documents + ids + self._changes(n_docs) + update + self._read_block()
 
     @property

@@ -14,6 +14,7 @@ from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.exchanges import (
     REPLICA_UPDATES,
+    Schedule,
     concurrent_rounds,
     replicas_of_corpus,
     rounds_before,
@@ -40,8 +41,9 @@ def make_run(
     max_iter: int | None = None,
     replicas: int | None = None,
     replica_updates: int | None = None,
+    schedule: Schedule | None = None,
 ) -> Run:
-    """What stays the same during a run over this corpus.
+    """Build the immutable run over this corpus.
 
     Parameters
     ----------
@@ -53,11 +55,12 @@ def make_run(
         settings have no `n_steps`
     replicas : None if their number follows from the corpus
     replica_updates : None for `REPLICA_UPDATES`; without effect where `replicas` is None
+    schedule : of exchanges, see `plan.exchanges`; None for the usual one
 
     Raises
     ------
     SettingError
-        When all inner iterations are burn-in, or when replicas cannot share its updates.
+        When all inner iterations are burn-in, or when replicas or the exchanges of a schedule cannot share its updates.
 
     Warns
     -----
@@ -70,6 +73,11 @@ def make_run(
     _check_burn_in(model.method, burn_in)
     if replicas is not None and replicas > 1:
         _check_replicas(model.method, replicas)
+    if schedule is not None and not _may_be_concurrent(model.method, kernel):
+        raise SettingError(
+            f"method {model.method.name!r}: its updates cannot begin from the same params, because they cannot be "
+            f"added, or depend on what is remembered of documents; give {argument('schedule', None)}"
+        )
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
     n_rounds = _n_rounds(corpus, batch_size)
@@ -93,6 +101,7 @@ def make_run(
         undivided_rounds=undivided_rounds(*size, n_replicas, n_updates),
         whole_minibatches=kernel.whole_minibatches,
         begin=model.cursor,
+        schedule=schedule,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
     if replicas is not None and replicas > 1:
@@ -117,21 +126,22 @@ def make_run(
 
 def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int | None) -> int:
     """The most rounds that begin from the same params."""
-    if kernel.state != "none" or not _is_divisible(model.method):
+    if not _may_be_concurrent(model.method, kernel):
         return 1
     n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
     rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
     return concurrent_rounds(_n_rounds(corpus, batch_size), 4 * rows * sum(model.components.values()))
 
 
-def _is_divisible(method: Method) -> bool:
-    """Whether updates of a method may begin from the same params without a run being told to: where their changes can
-    be added. Learned priors move with each of them."""
+def _may_be_concurrent(method: Method, kernel: Kernel) -> bool:
+    """Whether updates may begin from the same params without a run being told to: where their changes can be added,
+    and nothing is remembered of documents. Learned priors move with each of them."""
     learned = (isinstance(scheme, LearnedPrior) for scheme in method.schemes.values())
-    return method.inner == 1 and all(
+    linear = all(
         prior or schemes.is_linear(scheme)
         for prior, scheme in zip(learned, method.schemes.values(), strict=True)
     )
+    return kernel.state == "none" and method.inner == 1 and linear
 
 
 def _may_divide(method: Method) -> bool:

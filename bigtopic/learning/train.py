@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from bigtopic.errors import ModelError
 from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors.base import Executor
-from bigtopic.learning.executors.choice import choose
+from bigtopic.learning.executors.choice import choose, idle_threads
 from bigtopic.learning.history import History
 from bigtopic.learning.memory.estimate import WorkerMemory, check_memory, fitting_threads
 from bigtopic.learning.new_run import make_run, with_document_state
@@ -23,6 +23,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.exchanges import Schedule
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
@@ -56,6 +57,7 @@ def train(
     saver: Saver | None = None,
     replicas: int | None = None,
     replica_updates: int | None = None,
+    schedule: Schedule | None = None,
 ) -> Ended:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
@@ -71,6 +73,7 @@ def train(
     saver : saves the run as it goes on, and knows whether it goes on with one that was saved
     replicas, replica_updates : copies of the params that learn side by side, and the most updates of each between two
         exchanges, see `learning.replicas`
+    schedule : of exchanges, see `plan.exchanges`; None for the usual one
 
     Returns
     -------
@@ -88,6 +91,7 @@ def train(
             max_iter=limits.max_iter if total_docs is None else None,
             replicas=replicas,
             replica_updates=replica_updates,
+            schedule=schedule,
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
@@ -113,6 +117,8 @@ def train(
         stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
+        if client is None and (idle := idle_threads(run, working)) is not None:
+            bar.note(idle)
         history = History(model, limits.callbacks, bar)
         reason = _Loop(model, run, engine, limits, history, stop, saver).passes()
         return Ended(reason, history.counts())

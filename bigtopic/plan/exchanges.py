@@ -21,10 +21,9 @@ exchange can have its full number of rounds, or those of a pass. A run that does
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 __all__ = [
     "CONCURRENT",
@@ -35,10 +34,11 @@ __all__ = [
     "REPLICAS",
     "REPLICA_UPDATES",
     "UNDIVIDED",
-    "Sizes",
+    "Schedule",
+    "UsualSchedule",
     "concurrent_rounds",
     "divided",
-    "exchange_of",
+    "exchanges_of",
     "largest_exchange",
     "replicas_of_corpus",
     "rounds_before",
@@ -67,8 +67,17 @@ ENOUGH_UPDATES, ENOUGH_ENTRIES_PER_WORD = 64, 32
 Item = TypeVar("Item")
 
 
-class Sizes(NamedTuple):
-    """What decides how long the exchanges of a run are.
+class Schedule(Protocol):
+    """How many rounds begin from the same params, as a run goes on."""
+
+    def exchange(self, done: int) -> tuple[int, bool]:
+        """The exchange that begins after `done` updates of a run: its number of rounds, at least 1, of which it has
+        fewer where a pass ends; and whether replicas share them. Depends on nothing else, so that a run can be cut."""
+
+
+@dataclass(frozen=True)
+class UsualSchedule:
+    """The schedule of the equations above.
 
     concurrent : rounds of an exchange before replicas begin, at most; 1 for rounds one after the other
     replicas, replica_updates : R and H; without replicas, R is 1
@@ -79,6 +88,15 @@ class Sizes(NamedTuple):
     replicas: int
     replica_updates: int
     undivided: int
+
+    def exchange(self, done: int) -> tuple[int, bool]:
+        """See `Schedule.exchange`."""
+        if self.replicas > 1 and done >= self.undivided:
+            return min(self.replicas * self.replica_updates, largest_exchange(done, self.replicas)), True
+        if done < PROMPT or self.concurrent == 1:
+            return 1, False
+        length = min(self.concurrent, max(FIRST, done // GROWTH))
+        return length if self.replicas == 1 else min(length, self.undivided - done), False
 
 
 def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:
@@ -93,43 +111,22 @@ def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:
     return most if most >= LEAST_CONCURRENT else 1
 
 
-def exchange_of(number: int, before: int, n_rounds: int, sizes: Sizes) -> tuple[range, bool]:
-    """The rounds of the exchange that a round of a pass belongs to, and whether replicas share them.
+def exchanges_of(schedule: Schedule, before: int, n_rounds: int) -> list[tuple[range, bool]]:
+    """The rounds of each exchange of a pass, and whether replicas share them.
 
     Parameters
     ----------
-    number : of the round, from 0
     before : updates before the pass
-    n_rounds : of a pass
+    n_rounds : of the pass
     """
-    starts = _starts(before, n_rounds, sizes)
-    i = bisect_right(starts, number)
-    first, stop = [*starts[i - 1 : i + 1], n_rounds][:2]
-    return range(first, stop), _has_replicas(before + first, sizes) and stop - first > 1
-
-
-@lru_cache(maxsize=4)
-def _starts(before: int, n_rounds: int, sizes: Sizes) -> list[int]:
-    """The first round of each exchange of a pass."""
-    number, starts = 0, []
+    found: list[tuple[range, bool]] = []
+    number = 0
     while number < n_rounds:
-        starts.append(number)
-        number += _length(before + number, sizes)
-    return starts
-
-
-def _length(done: int, sizes: Sizes) -> int:
-    """Rounds of an exchange after so many rounds, at most."""
-    if _has_replicas(done, sizes):
-        return max(1, min(sizes.replicas * sizes.replica_updates, largest_exchange(done, sizes.replicas)))
-    if done < PROMPT or sizes.concurrent == 1:
-        return 1
-    length = min(sizes.concurrent, max(FIRST, done // GROWTH))
-    return length if sizes.replicas == 1 else min(length, sizes.undivided - done)
-
-
-def _has_replicas(done: int, sizes: Sizes) -> bool:
-    return sizes.replicas > 1 and done >= sizes.undivided
+        length, copies = schedule.exchange(before + number)
+        stop = min(number + max(1, length), n_rounds)
+        found.append((range(number, stop), copies and stop - number > 1))
+        number = stop
+    return found
 
 
 def largest_exchange(done: int, replicas: int) -> int:

@@ -22,7 +22,15 @@ import numpy as np
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.exchanges import PROMPT, REPLICA_UPDATES, UNDIVIDED, Sizes, divided, exchange_of
+from bigtopic.plan.exchanges import (
+    PROMPT,
+    REPLICA_UPDATES,
+    UNDIVIDED,
+    Schedule,
+    UsualSchedule,
+    divided,
+    exchanges_of,
+)
 from bigtopic.support import buffers
 from bigtopic.types import Block, Docs
 
@@ -121,10 +129,11 @@ class Plan:
     undivided_rounds : rounds of a run before replicas begin
     whole_minibatches : each minibatch is one slice, whatever `slice_size` is and wherever parts end
     begin : where the run begins; earlier passes may have had other numbers of rounds
+    schedule : of exchanges, in place of the usual one of `concurrent`, `replicas` and what follows
 
     Attributes
     ----------
-    settings : the arguments but `begin`, as JSON values: `Plan(**plan.settings)` has the same rounds
+    settings : the arguments but `begin` and `schedule`, as JSON values: `Plan(**plan.settings)` has the same rounds
     n_rounds : of a pass
     read_block_docs : approximate number of documents of a read block
     """
@@ -144,6 +153,7 @@ class Plan:
         undivided_rounds: int = UNDIVIDED,
         whole_minibatches: bool = False,
         begin: Cursor = START,
+        schedule: Schedule | None = None,
     ) -> None:
         self.settings: dict[str, Any] = {
             "part_docs": [int(n) for n in part_docs],
@@ -185,15 +195,15 @@ class Plan:
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
         self.replica_updates = replica_updates
         self.undivided_rounds = undivided_rounds
+        self.schedule = schedule or UsualSchedule(
+            self.concurrent, self.replicas, replica_updates, undivided_rounds
+        )
         self._begin = begin
+        self._exchanges: dict[int, tuple[list[int], list[tuple[range, bool]]]] = {}  # of the last pass
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, some of its slices.
         least = self.batch_size if whole_minibatches else 1
         self.read_block_docs = max(least, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
-
-    @property
-    def _sizes(self) -> Sizes:
-        return Sizes(self.concurrent, self.replicas, self.replica_updates, self.undivided_rounds)
 
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
         """The rounds of a pass, numbered from 0, from the `start`-th on, except those whose numbers are `done`."""
@@ -218,8 +228,13 @@ class Plan:
         return not inside or self._exchange(pass_number, number)[0].start == number
 
     def _exchange(self, pass_number: int, number: int) -> tuple[range, bool]:
-        before = self._begin.updates_before(pass_number, self.n_rounds)
-        return exchange_of(number, before, self.n_rounds, self._sizes)
+        """The rounds of the exchange that a round belongs to, and whether replicas share them."""
+        if pass_number not in self._exchanges:
+            before = self._begin.updates_before(pass_number, self.n_rounds)
+            found = exchanges_of(self.schedule, before, self.n_rounds)
+            self._exchanges = {pass_number: ([rounds.start for rounds, _ in found], found)}
+        starts, found = self._exchanges[pass_number]
+        return found[bisect_right(starts, number) - 1]
 
     def _start(self, minibatch: int) -> int:
         """The first position of a minibatch, or the end of the last one; sizes differ by one document at most."""

@@ -15,6 +15,7 @@ from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import SettingError
 from bigtopic.learning import executors
+from bigtopic.learning.executors import choice
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.stopping import Limits, interruptible
@@ -496,3 +497,13 @@ def test_a_model_without_words_in_common_learns_nothing(corpus):
     before = bits(model)
     train(model, other, Limits(1), batch_size=2, n_threads=1)
     assert bits(model) == before
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_threads_without_work_are_said(n_threads, monkeypatch, capsys):
+    """What is remembered of documents keeps updates apart, and each is one or two slices."""
+    monkeypatch.setattr(choice, "LONG_PASS_SECONDS", 0.0)
+    corpus = from_matrix(np.ones((100, 5)))
+    learn("ilr", corpus, batch=50, slice_size=50, n_threads=n_threads)
+    expected = "minibatches of 50 documents are 1 slice each and follow one another, so they keep 1 of 4 threads busy"
+    assert (expected in capsys.readouterr().err) is (n_threads > 1)

@@ -166,3 +166,17 @@ def test_consecutive_items_are_divided_evenly(n):
     lengths = sorted(len(share) for share in shares)
     assert lengths[0] > 0 and lengths[-1] - lengths[0] <= 1 and len(shares) == min(n, 7)
     assert all(a[-1] < b[0] for a, b in pairwise(shares))
+
+
+class Doubling:
+    """Exchanges of 1, 2, 4, ... rounds."""
+
+    def exchange(self, done: int) -> tuple[int, bool]:
+        return done + 1, False
+
+
+def test_a_schedule_of_ones_own_divides_passes():
+    plan = Plan([100], 20.0, 10, None, schedule=Doubling())
+    lengths = [[len(exchange.rounds) for exchange in plan.exchanges(number)] for number in range(2)]
+    assert lengths == [[1, 2, 4, 3], [10]]
+    assert [number for number in range(11) if plan.may_cut(0, number)] == [0, 1, 3, 7, 10]

@@ -13,8 +13,9 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.exchanges import rounds_before
 from bigtopic.state.contract.kernel_results import check_cost
+from bigtopic.wording import counted
 
-__all__ = ["are_spread", "begins_whole", "choose", "round_seconds"]
+__all__ = ["are_spread", "begins_whole", "choose", "idle_threads", "round_seconds"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
@@ -65,7 +66,6 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
     enough = math.ceil(WORTH * n_threads * SUM_SECONDS / max(seconds, 1e-9) * plan.replica_updates)
     fits = rounds_before(plan.replicas * enough, plan.replicas) <= n_rounds
     longer = argument("replica_updates", enough)
-    longer = argument("replica_updates", enough)
     warn(
         f"{argument('replicas', plan.replicas)}: the {n_updates} updates of an exchange take about "
         f"{seconds * 1000:.0f} ms "
@@ -96,6 +96,18 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
             f"over {n} {what}, so they keep {busy} of them busy; choose {advice}{_or_replicas(run, n)}"
         )
+
+
+def idle_threads(run: Run, n_threads: int) -> str | None:
+    """One line where long passes leave threads of this process without work; None where they do not."""
+    plan = run.plan
+    busy = max(-(-plan.batch_size // plan.slice_size), plan.concurrent, plan.replicas)
+    if n_threads <= busy or round_seconds(run) * plan.n_rounds <= LONG_PASS_SECONDS:
+        return None
+    return (
+        f"minibatches of {plan.batch_size} documents are {counted(busy, 'slice')} each and follow one another, so they "
+        f"keep {busy} of {n_threads} threads busy; a larger {argument('batch_size')} keeps more busy"
+    )
 
 
 def _or_replicas(run: Run, n: int) -> str:

@@ -504,6 +504,7 @@ def test_threads_without_work_are_said(n_threads, monkeypatch, capsys):
     """What is remembered of documents keeps updates apart, and each is one or two slices."""
     monkeypatch.setattr(choice, "LONG_PASS_SECONDS", 0.0)
     corpus = from_matrix(np.ones((100, 5)))
-    learn("ilr", corpus, batch=50, slice_size=50, n_threads=n_threads)
+    model = make_model("ilr", corpus)
+    train(model, corpus, Limits(1), batch_size=50, slice_size=50, n_threads=n_threads)
     expected = "minibatches of 50 documents are 1 slice each and follow one another, so they keep 1 of 4 threads busy"
     assert (expected in capsys.readouterr().err) is (n_threads > 1)

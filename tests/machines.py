@@ -25,11 +25,11 @@ from bigtopic.state.model import TopicModel
 N_HOSTS = 4
 PATHS = os.pathsep.join(str(hosts.REPOSITORY / folder) for folder in ("", "tests/integration"))  # for toys
 N_TOPICS = 20
-# Batches, delays, state of documents for a round and for a run, and replicas that have it: the method, its settings,
-# and where its rounds run.
+# Batches, short rounds, state of documents for a round and for a run, and replicas that have it: the method, its
+# settings, and where its rounds run.
 KINDS: Mapping[str, tuple[Method, dict[str, Any], str]] = {
     "batches": (methods.get("vb"), {}, "graphs"),
-    "delays": (methods.get("online-cvb0"), {"batch_size": 50}, "whole"),
+    "short rounds": (methods.get("online-cvb0"), {"batch_size": 50}, "whole"),
     "state of a round": (
         replace(methods.get("v-oem++"), inner=4),
         {"batch_size": 500, "slice_size": 60},

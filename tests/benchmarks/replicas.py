@@ -1,11 +1,12 @@
-"""What replicas cost in score, and on threads of one process in time: the default method with some numbers of replicas,
-and of updates between exchanges.
+"""What exchanges cost in score, and gain in time on threads of one process: the default method with some numbers of
+rounds in an exchange, of replicas, and of updates between their exchanges.
 
-Documents are drawn from a known LDA of 100 topics, and scored are others. `--share` and `--cap` change the rules: a
-replica misses at most one in `share` of the updates before an exchange, and no step is larger than `cap` / (updates of
-the exchange).
+Documents are drawn from a known LDA of 100 topics; others are scored. `--concurrent` and `--share` change the rules: an
+exchange has at most so many rounds before replicas begin, and a replica misses at most one in `share` of the updates
+before an exchange.
 
-python -m tests.benchmarks replicas [--docs 1000000] [--replicas 1x1,4x8,16x8] [--seeds 1] [--share 4,1] [--cap 1,0.5]
+    python -m tests.benchmarks replicas [--docs 1000000] [--replicas 1x1,4x8,16x8] [--seeds 1] [--share 4,16]
+    python -m tests.benchmarks replicas --concurrent 1,32 --replicas 1x1
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import argparse
 import itertools
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.datasets import KnownLDA
 from bigtopic.errors import CorpusVersionError
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.learning.executors import threads
 from bigtopic.plan import exchanges
 
 TRUTH = KnownLDA(
@@ -50,14 +49,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="all processors unless given")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--share", default=f"{exchanges.MISSED_SHARE}")
-    parser.add_argument("--cap", default="1")
+    parser.add_argument("--concurrent", default=f"{exchanges.CONCURRENT}")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     given = parser.parse_args()
     corpus = stored(given.folder, given.docs)
     held_out = from_matrix(TRUTH.documents(N_HELD_OUT, first=HELD_OUT).counts)
-    rules = itertools.product(given.share.split(","), given.cap.split(","), given.replicas.split(","))
-    for share, cap, sizes in rules:
-        set_rules(int(share), float(cap))
+    rules = itertools.product(given.share.split(","), given.concurrent.split(","), given.replicas.split(","))
+    for share, concurrent, sizes in rules:
+        exchanges.MISSED_SHARE, exchanges.CONCURRENT = int(share), int(concurrent)
         n_replicas, n_updates = map(int, sizes.split("x"))
         settings = {"max_iter": given.passes, "replicas": n_replicas, "replica_updates": n_updates}
         settings["n_threads"] = given.threads
@@ -65,7 +64,8 @@ def main() -> None:
             [learned(corpus, held_out, random_state=seed, **settings) for seed in range(given.seeds)]
         ).T
         print(
-            f"share {share}, cap {cap}: {n_replicas:3d} replicas, {n_updates:2d} updates: {scores.mean():.4f}, "
+            f"share {share}, concurrent {concurrent}: {n_replicas:3d} replicas, {n_updates:2d} updates: "
+            f"{scores.mean():.4f} ± {scores.std(ddof=min(1, len(scores) - 1)) / len(scores) ** 0.5:.4f}, "
             f"{np.median(seconds):.1f} s",
             flush=True,
         )
@@ -79,17 +79,6 @@ def stored(folder: Path, n_docs: int) -> Corpus:
     except CorpusVersionError:
         folder.mkdir(parents=True, exist_ok=True)
         return ingest(TRUTH.dask_array(n_docs), store, client=False)
-
-
-def set_rules(share: int, cap: float) -> None:
-    """Change the rules of exchanges in this process."""
-    from bigtopic.learning.replicas.share import share_changes
-
-    exchanges.MISSED_SHARE = share
-    exchanges._starts.cache_clear()
-    threads.share_changes = lambda run, share, *rest: share_changes(
-        run, replace(share, n_updates=max(1.0, share.n_updates / cap)), *rest
-    )
 
 
 def learned(corpus: Corpus, held_out: Corpus, **settings: Any) -> tuple[float, float]:

@@ -4,11 +4,7 @@ A fit of the default method with minibatches of 500: on one thread, on two, on a
 settings, and as two independent one-thread processes at the same time. What two processes gain together over one
 alone is what the machine's second processor can give; the gain of two threads is compared with that.
 
-With --simulate: what one thread of an update does at a time, and the gain of more threads than there are processors, on
-documents of `replicas`, with sleeps in place of compiled loops.
-
     python -m tests.benchmarks threads [--corpora demo,scale,drawn] [--topics 100,1000] [--runs 7]
-    python -m tests.benchmarks threads --simulate 8,16,32 [--docs 1000000] [--topics 100,1000]
 """
 
 from __future__ import annotations
@@ -51,15 +47,10 @@ def main() -> None:
     parser.add_argument("--topics", default="100")
     parser.add_argument("--passes", type=int, default=None, help="default: the method's")
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--simulate", metavar="THREADS", help="numbers of threads, such as 8,16,32")
-    parser.add_argument("--docs", type=int, default=1_000_000, help="of a simulation")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
-    if given.simulate:
-        simulate(given)
-        return
     rows: list[tuple[str, ...]] = [HEAD]
     figures = {}
     for name, n_components in product(given.corpora.split(","), topics(given)):
@@ -77,38 +68,6 @@ def main() -> None:
 def topics(given: argparse.Namespace) -> list[int]:
     """The numbers of topics."""
     return [int(n) for n in given.topics.split(",")]
-
-
-def simulate(given: argparse.Namespace) -> None:
-    """Print the parts of an update, and what so many threads would gain."""
-    import loops
-    import replicas
-
-    from bigtopic.corpus.memory import from_matrix
-
-    # in memory: to decompress would keep the two processors busy that Python needs for all threads
-    corpus = from_matrix(replicas.stored(given.folder, given.docs).to_scipy())
-    threads = [int(n) for n in given.simulate.split(",")]
-    rows: list[tuple[str, ...]] = [
-        ("K", "update, ms", *loops.LOOPS, "one at a time", *[f"{n} threads gain" for n in threads])
-    ]
-    figures = {}
-    for n_components in topics(given):
-        update = loops.measured(corpus, n_components)
-        gains = loops.gains(corpus, n_components, update, threads, given.passes)
-        figures[n_components] = {"loops": update.loops, "gains": gains}
-        rows.append(
-            (
-                str(n_components),
-                f"{1e3 * update.whole:.2f}",
-                *[f"{update.loops[name] / update.whole:.1%}" for name in loops.LOOPS],
-                f"{update.alone:.1%}",
-                *[f"{gain:.1f}" for gain in gains],
-            )
-        )
-        print(*rows[-1], flush=True)
-    caption = f"{given.docs:,} documents, minibatches of {BATCH_SIZE}; loops sleep."
-    results.report(given, "simulated threads", caption, rows, figures)
 
 
 def stored(name: str, folder: Path) -> Path:

@@ -150,7 +150,7 @@ def test_hosts_that_come_and_die(kind, machines):
     check(learn_meanwhile(kind, machines, come_and_die), kind)
 
 
-@pytest.mark.parametrize("kind", ["batches", "delays", "state of a run"])
+@pytest.mark.parametrize("kind", ["batches", "short rounds", "state of a run"])
 def test_a_host_that_is_cut_off(kind, machines):
     """It computes on, and writes what it remembers, but nobody hears of it; nothing says that it is gone."""
 

@@ -1,4 +1,4 @@
-"""Draw the graph of a round, as `bigtopic.learning.executors.graphs` builds it, into docs/images/round.svg.
+"""Draw the graph of a round, as `bigtopic.learning.executors.graph_tasks` builds it, into docs/images/round.svg.
 
     python docs/draw_round.py
 
@@ -12,13 +12,13 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
-from bigtopic.parallel.keys import task_key
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.learning.executors.graph_tasks import node_tasks
-from bigtopic.learning.executors.graphs import round_graph
+from bigtopic.learning.executors.graph_tasks import nodes, sum_graph
 from bigtopic.learning.run import Iteration
+from bigtopic.learning.tasks import SliceTask
+from bigtopic.parallel.workers import task_key
 from bigtopic.plan.slices import Plan
 
 N_TASKS, N_SLICES = 4, 16  # slices of each task
@@ -36,9 +36,8 @@ def graph() -> dict[str, set[str]]:
     plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
     slices = next(plan.rounds(0)).slices
     run, params = delayed("run", name="run"), delayed("params", name="params")
-    tasks = dict(
-        round_graph(run, node_tasks(slices, N_TASKS), params, Iteration(0), "round").__dask_graph__()
-    )
+    computed = nodes([SliceTask(ref, Iteration(0)) for ref in slices], N_TASKS)
+    tasks = dict(sum_graph(run, computed, params, "round").__dask_graph__())
     found = {str(key): set(map(str, task.dependencies)) for key, task in tasks.items()}
     return {key: needs - {"run"} if key.startswith("bt-add") else needs for key, needs in found.items()}
 

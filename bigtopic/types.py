@@ -280,7 +280,7 @@ class Kernel:
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
         schemes that declare `takes_changes` may move them
     derives : function of documents -> {name: array}, which `run` finds in `Docs.derived`; see docs/extend/kernel.md
-    loop : what delayed updates call instead of `run`, without Python, where the kernel reads the means of one array
+    loop : what replicas call instead of `run`, without Python, where the kernel reads the means of one array
         and returns statistics of its words; if it is defined in the module of `run`
     """
 

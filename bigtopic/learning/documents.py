@@ -63,7 +63,7 @@ class Documents:
 
 
 def _copied(documents: Prepared) -> Prepared:
-    """A copy in memory of its own: that of `buffers` is for the slices that follow."""
+    """A copy outside `buffers`, whose memory the following slices reuse."""
     docs = documents.docs
     authors = None if docs.authors is None else docs.authors.copy()
     derived = None if docs.derived is None else {name: array.copy() for name, array in docs.derived.items()}
@@ -78,7 +78,7 @@ def keeps_all(plan: Plan) -> bool:
 
 def keeps_prepared(run: Run) -> bool:
     """Whether prepared slices stay in memory from pass to pass, because the corpus is small and each pass has the same
-    slices. Those of replicas differ."""
+    slices. With replicas, passes differ."""
     plan, n_steps = run.plan, run.settings.n_steps
     several = n_steps is None or n_steps > plan.n_rounds
     return several and keeps_all(plan) and plan.replicas == 1

@@ -84,7 +84,7 @@ class History:
         self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
 
     def pass_done(self, bound: float | None, change: float | None) -> None:
-        """Record a pass; the model's cursor is already at the next one, so its number is that of the passes done."""
+        """Record a pass; the model's cursor is already at the next one, so its number counts the passes done."""
         row = {"pass": self._model.cursor.pass_number, "bound": bound}
         self._record(row if change is None else {**row, "change": change})
         self._tell("pass", bound=bound, change=change)

@@ -170,7 +170,7 @@ def depth(n_slices: int) -> int:
 
 
 def cut(n_slices: int, n_nodes: int) -> list[int]:
-    """Sizes of nodes that are together the tree, in order: those of its first level that has `n_nodes`, or slices."""
+    """Sizes, in order, of the nodes of the first level of the tree that has `n_nodes`; of its slices if none has."""
     sizes = [n_slices]
     while len(sizes) < min(n_nodes, n_slices):
         sizes = [half for size in sizes for half in _halves(size)]

@@ -43,7 +43,7 @@ def step(
     missed: int = 0,
 ) -> RoundReport:
     """Update the params by the statistics of one round, which missed so many updates; where rounds may miss some,
-    `largest_step` is that of the round, instead of that of the settings."""
+    `largest_step` replaces that of the settings."""
     number, means = cursor.step + 1, {}
     if settings.averages(number):
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
@@ -78,7 +78,7 @@ def factors_of(
 def round_stats(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
 ) -> Stats:
-    """The statistics of a round, which are those of its last inner iteration. Does not change the params."""
+    """The statistics of a round: of its last inner iteration. Does not change the params."""
     params = params.without_means()
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     iteration = 0
@@ -110,7 +110,7 @@ def _step(
     largest_step: float | None = None,
     missed: int = 0,
 ) -> None:
-    """One step of every scheme; those of `means` in place of their arrays."""
+    """One step of every scheme; on `means` in place of their arrays."""
     numbers = _numbers(step, stats.n_docs, stats.n_tokens, settings)
     seen, largest = {**arrays, **means}, settings.largest_step if largest_step is None else largest_step
     for name, scheme in settings.schemes.items():

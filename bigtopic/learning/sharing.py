@@ -100,7 +100,7 @@ def _base(array: LazyArray | Overlay) -> LazyArray:
 
 
 def _in_files(array: LazyArray) -> bool:
-    """Whether an array is large enough for files of its own; a small one travels with the headers."""
+    """Whether an array is large enough for files; a small one travels with the headers."""
     return array.raw.nbytes + array.prior.nbytes > SMALL_BYTES or array.n_rows == 0
 
 

@@ -1,6 +1,6 @@
 """Frequencies of words and authors in exactly the documents of a corpus or view, counted on threads or a Dask client.
 
-The vocabulary of a view has the frequencies of the corpus as it was ingested: those of a train view include the test
+The vocabulary of a view has the frequencies of the corpus as it was ingested: for a train view, they include the test
 documents. A model must outlive its corpus, which may be extended or deleted, so it counts when it starts to learn and
 not on demand: one more pass that reads, compared with passes that read and infer.
 """

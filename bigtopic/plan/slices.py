@@ -78,7 +78,7 @@ class SliceRef:
 
     @property
     def n_docs(self) -> int:
-        """Documents of the slice, those of the rest included."""
+        """Documents of the slice, the rest included."""
         return sum(piece.stop - piece.start for piece in self.pieces)
 
     @property
@@ -324,7 +324,7 @@ def make_docs(
     n_words, n_authors : sizes of the corpus' axes; there may be more authors
     id_map, author_map : int32, corpus id to the params' id, -1 for words and authors that the params do not know;
         they are dropped
-    in_order : whether those of a document get the order of the params' ids. What a kernel finds may depend on the
+    in_order : whether the ids of a document get the order of the params' ids. What a kernel finds may depend on the
         order, and the corpus' ids on the other documents that were read with this one.
     """
     words, counts = block.words, block.counts

@@ -73,7 +73,7 @@ class Executor(ABC):
     def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
         """The sum of what tasks of the same kind compute, along the merge tree (`learning.reduce`); nothing moves the
         arrays meanwhile. When it returns, the state of the tasks' documents is written. Keep a bounded number of
-        results: the tasks may be those of the whole corpus."""
+        results: the tasks may cover the whole corpus."""
 
     def concurrent_rounds(self, rounds: Sequence[Sequence[SliceTask]], arrays: Arrays) -> Sequence[Stats]:
         """The statistics of several rounds, for each the sum of its tasks."""

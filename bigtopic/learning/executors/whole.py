@@ -1,4 +1,4 @@
-"""Short rounds on a Dask client: many in one task on one worker, which uses its own threads, or those of all workers
+"""Short rounds on a Dask client: many in one task on one worker, which uses its own threads, or as many as all workers have
 where they share the driver's files, and returns the params. A round trip to a cluster costs more than such a round."""
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels
 
 
 class WholeExecutor(Executor):
-    """Runs rounds whole on one worker at a time; those of a task are yielded together, and may be of several passes,
-    unless the state of documents is kept on disk: that of earlier passes is removed between two calls of `advance`.
+    """Runs rounds whole on one worker at a time. The rounds of a task are yielded together. They may be of several
+    passes, unless the state of documents is on disk: `advance` returns before state of earlier passes is removed.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class WholeExecutor(Executor):
             n_threads,
             key=self._sender.key(PREFIX),
             pure=False,
-            # A retry could not claim the arrays again, and its error would hide that of the first attempt
+            # A retry could not claim the arrays again, and its error would hide the first one
             retries=0 if shares_files else 2,
             **places.options(),
         )

@@ -96,7 +96,7 @@ def check_memory(
 
 
 def others(run: Run) -> str:
-    """Further settings to lower: those of replicas, and the room for authors in what is remembered of an entry."""
+    """Further settings to lower: of replicas, and the room for authors in the state of an entry."""
     plan, found = run.plan, ""
     if plan.replicas > 1:
         found = (

@@ -4,7 +4,7 @@
     worker   = documents + index + 2 params + T (lookup + read blocks + state + work(slice)) + results + step
 
     T          threads
-    work       = documents + view + statistics + scratch of a slice; of a replica, those of one of its slices, the
+    work       = documents + view + statistics + scratch of a slice; for a replica, of one of its slices, with the
                  documents of its share, and its rows, which become its changes
     results    = statistics(exchange) for each round of an exchange, or, of slices and replicas, (T + levels of the
                  merge tree + 1) sums
@@ -270,7 +270,7 @@ class Footprint:
         return own + n_slices * (4 * self._rows("word", self._slice_docs) + derived)
 
     def _state(self, whole: bool = False) -> float:
-        """The document state in memory besides that of slices at work: of a minibatch, at the beginning and at the end
+        """The document state in memory, apart from slices at work: of a minibatch, at the beginning and at the end
         of an inner iteration ("round"); or of the slices that are read ahead ("run"), or of all (`whole`)."""
         if self._run.work.kernel.state == "round":
             return 2 * self._batch_docs * self._state_bytes

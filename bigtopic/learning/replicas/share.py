@@ -67,7 +67,7 @@ def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
 
 
 class _Replica:
-    """The rows of the params that a share needs, as arrays of their own, and its documents with ids of these rows."""
+    """The rows of the params that a share needs, as separate arrays, and its documents with ids of these rows."""
 
     def __init__(self, run: Run, share: Share, read: Read, arrays: Start) -> None:
         self._share, self._start = share, arrays
@@ -160,7 +160,7 @@ def _prepared(
 
 
 def _copied(array: LazyArray, ids: np.ndarray) -> LazyArray:
-    """These rows as an array of their own, of scale 1, which is not folded; its totals are those of the whole axis."""
+    """These rows as a separate array of scale 1, which is not folded; its totals cover the whole axis."""
     raw = buffers.empty((len(ids), array.n_columns), array.dtype)
     _kernels.scaled_rows(frozen(array.raw, array.dtype), ids, array.scale.astype(array.dtype), raw)
     prior = array.prior if len(array.prior) == 1 else array.prior[ids]

@@ -14,8 +14,8 @@ steps would be too small.
 
 Replicas copy the rows that they need, which is not worth its time for a few rounds: most minibatches have the same
 frequent words. They begin after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or when an
-exchange can have its full number of rounds, or all rounds of a pass. A run that does not say how many replicas it has gets
-`REPLICAS` if its passes are long: if each has enough updates in an exchange after the first pass.
+exchange can have its full number of rounds, or all rounds of a pass. A run that does not say how many replicas it has
+gets `REPLICAS` if its passes are long: if each has enough updates in an exchange after the first pass.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Short rounds on a Dask client: many in one task on one worker, which uses its own threads, or as many as all workers have
-where they share the driver's files, and returns the params. A round trip to a cluster costs more than such a round."""
+"""Short rounds on a Dask client: many in one task on one worker, which returns the params. It uses its own threads, or
+as many as all workers have, where they share the driver's files. A round trip to a cluster costs more than one of them.
+"""
 
 from __future__ import annotations
 

@@ -7,14 +7,24 @@ and hold about `CHUNK_BYTES` of input or `CHUNK_DOCS` documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.tokenizer import TextSettings
 
-__all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "DOCUMENT_BYTES", "Chunk", "Options", "RawBlock", "Reader", "Stream"]
+__all__ = [
+    "CHUNK_BYTES",
+    "CHUNK_DOCS",
+    "DOCUMENT_BYTES",
+    "Chunk",
+    "Format",
+    "Options",
+    "RawBlock",
+    "Reader",
+    "Stream",
+]
 
 CHUNK_BYTES = 1 << 23
 CHUNK_DOCS = 4096
@@ -39,6 +49,7 @@ class Chunk:
     first_line : number of the first line, from 1, or None (counted only when a message needs it)
     first_row, n_docs : row of the first document in its source, number of documents; None where not known
     begins : the chunk is the first of its file
+    beside : values given beside the source, one list with a value per document for each argument
     """
 
     name: str
@@ -50,6 +61,12 @@ class Chunk:
     first_row: int | None = None
     n_docs: int | None = None
     begins: bool = False
+    beside: Mapping[tuple[str, ...], list[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of_rows(cls, name: str, start: int, stop: int, data: Any) -> Self:
+        """Rows `start:stop`, a document each."""
+        return cls(name, stop - start, start, stop, data, first_row=start, n_docs=stop - start)
 
 
 class Stream(Protocol):
@@ -93,11 +110,21 @@ class Reader(Protocol):
 class Options:
     """The checked arguments of `open_source`; the same for every format.
 
-    `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
-    are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
-    is not questioned; `author_separator` stands between the names in a text, see `split_names`; `split_documents` says
-    how documents are divided, see `checked_division`; `layer`, `use_raw`: where an AnnData source has its counts;
-    `header`: whether the first row of a table of text names its columns (None: judged).
+    Attributes
+    ----------
+    text_column, id_column, author_column : fields of records and tables; numbers if there is no header. Several text
+        columns are joined, with a blank line between their texts
+    keep_columns : the further columns to keep; None keeps all
+    weights : accept fractional counts
+    whole : streams must count documents, because values are attached to each of them
+    keep_text : hand on the text of the documents
+    forced : the caller named the format, so it is not questioned
+    header : whether the first row of CSV and Excel names the columns; None judges it by the rows below
+    document_column, word_column, count_column : columns of a table with a row per document and word
+    author_separator : what stands between the names in a text that holds several authors; None divides it where that is
+        certain, "" never. See `split_names`
+    split_documents : how documents are divided, see `checked_division`
+    layer, use_raw : where an AnnData source has its counts, if not in X: the name of a layer, or `raw.X`
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -119,3 +146,18 @@ class Options:
     split_documents: int | str | None = None
     layer: str | None = None
     use_raw: bool = False
+
+
+class Format(NamedTuple):
+    """A format of sources. A module with functions of these names is one, too.
+
+    open_reader : (files, options) -> reader; of Python objects (source, options) -> reader
+    match : how sure it is, 0 to 1, that a file is of this format; None for one of objects
+    accepts : whether an object is of this format; None for one of files
+    opens_folders : a folder may be of this format itself
+    """
+
+    open_reader: Callable[..., Any]
+    match: Callable[[Any], float] | None = None
+    accepts: Callable[[Any], bool] | None = None
+    opens_folders: bool = False

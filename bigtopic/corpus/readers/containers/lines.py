@@ -13,7 +13,7 @@ from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, n
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, argument
 
-__all__ = ["LineStream", "check_encoding", "decode", "lines_of"]
+__all__ = ["LineStream", "check_encoding", "decode", "lines_of", "sample_lines"]
 
 
 @dataclass(frozen=True)
@@ -92,3 +92,11 @@ def lines_of(chunk: Chunk, file: File, settings: TextSettings) -> list[str]:
         text = text.removeprefix("\ufeff")
     lines = text.removesuffix("\n").split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def sample_lines(file: File, limit: int = 200) -> list[bytes]:
+    """The first complete lines that hold anything but a comment."""
+    lines = file.sample.split(b"\n")
+    if len(lines) > 1:
+        lines.pop()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")][:limit]

@@ -16,6 +16,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, DOCUMENT_BYTES, Chunk
 from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.streams import read_up_to
 from bigtopic.errors import InputError
 from bigtopic.support import buffers
 
@@ -112,7 +113,7 @@ def _read(
 ) -> Iterator[Chunk]:
     start, line, done = begin, 1, 0
     with file.open_with_raw() as (stream, raw), closing(_ahead(stream)) as blocks:
-        line += ends(_skip(stream, begin))
+        line += ends(read_up_to(stream, begin))
         buffer, ended = b"", False
         while not ended or buffer:
             # Read until there is a boundary after the target, or no more to read.
@@ -161,14 +162,6 @@ def count_byte(data: np.ndarray, byte: bytes) -> int:
     """How often a byte occurs in uint8 data. Equivalent to `bytes.count`, which stops at each of them."""
     value = byte[0]
     return sum(int(np.count_nonzero(data[at : at + _STEP] == value)) for at in range(0, len(data), _STEP))
-
-
-def _skip(stream, n_bytes: int) -> bytes:
-    parts = []
-    while n_bytes and (part := stream.read(n_bytes)):
-        parts.append(part)
-        n_bytes -= len(part)
-    return b"".join(parts)
 
 
 def chunk_bytes(chunk: Chunk, file: File) -> bytes:

@@ -1,41 +1,41 @@
 """CSV and TSV: a text column, or the three columns document, word, count (rows of a document together).
 
 Further columns are typed as pandas would type them; for several authors in a cell see `split_names`. A first line such
-as "sep=;", as Excel writes it, names the delimiter.
+as "sep=;", as Excel writes it, names the delimiter. As for Python's `csv`, a line ends with a line feed or a carriage
+return, or with both.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, AnyStr
+
+import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.corpus.readers.containers.dialect import (
-    Dialect,
-    dialect_of,
-    line_ends,
-    misquoted,
-    row_start,
-    separator_line,
-    wrong_quote,
-)
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import decode
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.tables import Together
-from bigtopic.corpus.readers.tables.cells import CellsReader, numeric_columns
-from bigtopic.corpus.readers.tables.header import column_names, has_header
-from bigtopic.corpus.readers.tables.roles import refuse_matrix, table_layout
-from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample
+from bigtopic.corpus.readers.support.header import SAMPLE_ROWS, column_names, has_header
+from bigtopic.corpus.readers.support.tables import CellsReader, Together, cells_fields
 from bigtopic.errors import InputError, argument
 
 __all__ = ["match", "open_reader"]
 
 _FEWEST_LINES = 4  # a sample with fewer says too little: a table may have a column for each of 20,000 words
 _LONG_SAMPLE = 1 << 22  # bytes that are looked at then
+# The limit of the standard library, 131072 characters in a cell, is shorter than books.
+csv.field_size_limit(2**31 - 1)
+
+_COMPARED = 20  # lines
+_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([\t,;|])\"?(?:\r\n?|\n)", re.IGNORECASE)
+_END = re.compile(rb"\r\n?|\n")
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 
 
 def match(file: File) -> float:
@@ -52,21 +52,18 @@ def open_reader(files: Sequence[File], options: Options) -> CsvReader:
                 f"{file.path} has columns {', '.join(other.names)}; {files[0].path} has {', '.join(first.names)}; give "
                 f"files with the same columns, or {argument('header', ...)} if one has names and the other has not"
             )
-    columns = first.columns
-    table = Sample(tuple(first.names), lambda i: columns[i], numeric_columns(columns), named=first.header)
-    layout = table_layout(table, options, files[0].path)
-    refuse_matrix(layout, files[0].path, "pandas.read_csv")
+    columns = [[row[i] for row in first.rows if i < len(row)] for i in range(len(first.names))]
+    found = cells_fields(first.names, first.header, columns, options, files[0].path, "pandas.read_csv")
+    places = [{name: i for i, name in enumerate(other.names)} for other in opened]
     return CsvReader(
         "csv",
         options,
-        "text" if layout.triple is None else "triples",
-        sum(file.size for file in files),
-        taken={"header": "the first row" if first.header else "none", **layout.taken},
-        layout=layout,
+        size=sum(file.size for file in files),
         untyped=True,
         files=tuple(files),
         dialects=tuple(other.dialect for other in opened),
-        orders=tuple(other.places(first.names) for other in opened),
+        orders=tuple(tuple(map(place.__getitem__, first.names)) for place in places),
+        **found,
     )
 
 
@@ -106,16 +103,6 @@ class _Opened:
             )
         begin = skipped + (begin if begin > 0 else len(sample))
         return cls(replace(dialect, begin=begin), column_names(rows[0]), True, rows[1 : SAMPLE_ROWS + 1])
-
-    def places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Where the columns of these names are."""
-        place = {name: i for i, name in enumerate(self.names)}
-        return tuple(place[name] for name in names)
-
-    @property
-    def columns(self) -> list[list[str]]:
-        """The first cells of each column."""
-        return [[row[i] for row in self.rows if i < len(row)] for i in range(len(self.names))]
 
 
 @dataclass(frozen=True)
@@ -175,9 +162,8 @@ class CsvStream:
 
 @dataclass
 class CsvReader(CellsReader):
-    files: tuple[File, ...] = field(default=())
-    dialects: tuple[Dialect, ...] = field(default=())
-    orders: tuple[tuple[int, ...], ...] = field(default=())
+    dialects: tuple[Dialect, ...] = ()
+    orders: tuple[tuple[int, ...], ...] = ()
 
     def streams(self) -> list[CsvStream]:
         triple = self.layout.triple
@@ -229,3 +215,109 @@ def _decoded(data: bytes, options: Options, name: str, first: Callable[[], int] 
             "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """delimiter; quoted : cells may be in quotes; begin : bytes of the header, 0 for none"""
+
+    delimiter: str
+    quoted: bool
+    begin: int = 0
+
+    def rows(self, lines: io.StringIO, strict: bool = False) -> Any:
+        """Python's reader; strict, it raises csv.Error where a quote is not closed, or text follows a closed one."""
+        if self.quoted:
+            return csv.reader(lines, delimiter=self.delimiter, strict=strict)
+        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+
+    def find_record(self, buffer: bytes, start: int) -> int:
+        """First record that begins after `start`, or -1; the buffer begins with a record."""
+        return self._next(buffer, start)[0]
+
+    def open_quote(self, buffer: bytes) -> int:
+        """The quote that opened the cell in which the buffer ends, or -1."""
+        return self._next(buffer, len(buffer))[1]
+
+    def _next(self, buffer: bytes, start: int) -> tuple[int, int]:
+        from bigtopic.corpus.text._kernels import next_record
+
+        return next_record(np.frombuffer(buffer, np.uint8), start, ord(self.delimiter))
+
+
+def row_start(buffer: bytes, start: int) -> int:
+    """Position of the first line that begins after `start`, or -1 when the buffer does not reach so far."""
+    end = _END.search(buffer, start)
+    if end is None or (end[0] == b"\r" and end.end() == len(buffer)):  # which a line feed may follow
+        return -1
+    return end.end()
+
+
+def line_ends(text: AnyStr) -> int:
+    """How many lines end in a text, or in its bytes."""
+    feed, back = ("\n", "\r") if isinstance(text, str) else (b"\n", b"\r")
+    return text.count(feed) + text.count(back) - text.count(back + feed)
+
+
+def separator_line(sample: bytes) -> tuple[int, str]:
+    """Length of a first line such as "sep=;", which Excel reads and writes, and its delimiter; (0, "") for none."""
+    found = _SEPARATOR.match(sample)
+    return (found.end(), found[1].decode()) if found else (0, "")
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The one that divides all rows into as many cells, or else is most often in the first; "," for none."""
+    first = lines[0]
+    found = sorted((mark for mark in "\t,;|" if mark in first), key=first.count, reverse=True)
+    for mark in found if len(found) > 1 else ():
+        rows = csv.reader((f"{line}\n" for line in lines[:_COMPARED]), delimiter=mark)
+        if len({len(row) for row in rows if row}) == 1:
+            return mark
+    return found[0] if found else ","
+
+
+def dialect_of(file: File, text: str, delimiter: str = "") -> Dialect:
+    """The dialect of a file that begins with this text, perhaps with a known delimiter."""
+    lines = re.split(r"\r\n?|\n", text)
+    if not delimiter:
+        delimiter = "\t" if file.name.lower().endswith((".tsv", ".tab")) else _delimiter(lines)
+    # Tab-separated text has no quoting by its standard, but some programs quote as in CSV.
+    cells = (cell.strip() for line in lines[:200] for cell in line.split(delimiter))
+    quoted = delimiter != "\t" or any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
+    return Dialect(delimiter, quoted)
+
+
+def wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
+    """Where the first wrong quote opens a cell, and where it is closed, or -1.
+
+    It is closed nowhere; or in a later line, in the middle of a cell: then it was not closed, and met the quote that
+    opens another cell. Text that follows a quoted one in the same line is part of the cell, as in pandas.
+    """
+    if not dialect.quoted:
+        return None
+    ends = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]")
+    at = 0
+    while at < len(text):
+        quoted = _QUOTED.match(text, at) if text[at] == '"' else None
+        if text[at] == '"' and quoted is None:
+            return at, -1
+        closed = quoted.end() if quoted else at
+        end = ends.search(text, closed)
+        stop = end.start() if end else len(text)
+        if quoted and stop > closed and line_ends(quoted[0]):
+            return at, closed - 1
+        at = stop + 1
+    return None
+
+
+def misquoted(name: str, line: int, text: str, opened: int, closed: int) -> InputError:
+    """The error for a quote that `wrong_quote` found in a text that begins in this line of a file."""
+
+    def at(position: int) -> int:
+        return line + line_ends(text[:position])
+
+    what = "never closed" if closed < 0 else f"closed in line {at(closed)} in the middle of a cell"
+    return InputError(
+        f"{name}, line {at(opened)}: the quote that opens a cell is {what}; close it at the end of its cell, and write "
+        "quotes within quotes twice"
+    )

@@ -21,7 +21,7 @@ from typing import Any, cast
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.record_files import RecordReader
+from bigtopic.corpus.readers.support.records import RecordReader
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]

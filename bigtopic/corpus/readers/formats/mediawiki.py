@@ -16,7 +16,7 @@ from typing import Any
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.files import File, intact
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.record_files import RecordReader
+from bigtopic.corpus.readers.support.records import RecordReader
 from bigtopic.errors import InputError, require
 
 __all__ = ["match", "open_reader"]

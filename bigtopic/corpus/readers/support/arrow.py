@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of_all
+from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
+from bigtopic.corpus.readers.support.header import SAMPLE_ROWS
+from bigtopic.corpus.readers.support.roles import Sample, TableLayout, table_layout
 from bigtopic.corpus.readers.support.tables import (
+    TableReader,
     Together,
+    Triples,
     empty_cell,
     joined,
     table_documents,
-    triples_block,
 )
-from bigtopic.corpus.readers.tables.roles import table_layout
-from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayout
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument, require
 
@@ -143,11 +144,8 @@ class ArrowStream:
 
 
 def _plain(values: Any) -> np.ndarray:
-    return (
-        values.to_numpy(zero_copy_only=False)
-        if values.num_chunks == 1
-        else values.combine_chunks().to_numpy(False)
-    )
+    values = values if values.num_chunks == 1 else values.combine_chunks()
+    return values.to_numpy(zero_copy_only=False)
 
 
 def _listed(chunk: Chunk, name: str) -> list[Any]:
@@ -161,9 +159,7 @@ def _listed(chunk: Chunk, name: str) -> list[Any]:
 
 
 @dataclass
-class ArrowReader(DocumentReader):
-    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
-
+class ArrowReader(TableReader):
     def documents(self, chunk: Chunk) -> Documents:
         with _whole(chunk.name, chunk.start, chunk.stop):
             found = {name: _listed(chunk, name) for name in chunk.data.schema.names}
@@ -175,9 +171,9 @@ class ArrowReader(DocumentReader):
 
     def parse(self, chunk: Chunk) -> RawBlock:
         with _whole(chunk.name, chunk.start, chunk.stop):
-            return super().parse(chunk) if self.layout.triple is None else self._triples(chunk)
+            return super().parse(chunk)
 
-    def _triples(self, chunk: Chunk) -> RawBlock:
+    def triples(self, chunk: Chunk) -> Triples:
         assert self.layout.triple is not None
         document, word, count = (chunk.data.column(self.layout.names[i]) for i in self.layout.triple)
         place = self._place(chunk)
@@ -193,6 +189,4 @@ class ArrowReader(DocumentReader):
             raise InputError(
                 f"{place(0)}: column {self.layout.names[self.layout.triple[2]]} does not hold numbers"
             )
-        given = None if self.vocabulary is None else self._index
-        ids = encoded.indices.to_numpy()
-        return triples_block(_plain(document), ids, vocabulary, values, place, self.options.weights, given)
+        return _plain(document), encoded.indices.to_numpy(), vocabulary, values, place

@@ -18,10 +18,17 @@ import numpy as np
 
 from bigtopic.corpus.columns import Cells
 from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.corpus.readers.support.assemble import author_csr, restrict
-from bigtopic.corpus.readers.support.claims import most_words
+from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.support.columns import cells, column
-from bigtopic.corpus.readers.support.counters import WANTED, count_pairs, shown
+from bigtopic.corpus.readers.support.counts import (
+    WANTED,
+    author_csr,
+    count_pairs,
+    most_words,
+    restrict,
+    shown,
+)
+from bigtopic.corpus.readers.support.roles import TableLayout
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.collocations import CollocationCounts
 from bigtopic.corpus.text.divide import divider
@@ -131,8 +138,11 @@ class DocumentReader:
     """Base of the readers whose documents are texts, tokens or counters; a subclass turns a chunk into
     `Documents`.
 
-    pairs : collocations to join, once known
+    collocations : pairs of words to join, once known
     taken : what was guessed, {what: how}
+    files : that chunks are read from
+    layout : which column or field is what, where documents have some
+    stream : where chunks come from, if not from files; tasks are given its chunks, and do not have it
     """
 
     name: str
@@ -142,6 +152,9 @@ class DocumentReader:
     unit: str = "B"
     collocations: frozenset[tuple[str, str]] = frozenset()
     taken: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    layout: TableLayout = field(default_factory=TableLayout)
+    stream: Any = None
 
     @property
     def vocabulary(self) -> list[str] | None:
@@ -152,7 +165,10 @@ class DocumentReader:
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def streams(self) -> list[Any]:
-        raise NotImplementedError
+        return [self.stream]
+
+    def file_of(self, chunk: Chunk) -> File:
+        return next(file for file in self.files if file.path == chunk.name)
 
     def documents(self, chunk: Chunk) -> Documents:
         raise NotImplementedError
@@ -191,7 +207,7 @@ class DocumentReader:
         return {word: i for i, word in enumerate(self.vocabulary or ())}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_tokenizer", "_index")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tokenizer", "_index", "stream")}
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> DocumentReader:
         """This reader, joining these pairs of adjacent words."""

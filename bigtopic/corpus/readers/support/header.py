@@ -1,24 +1,106 @@
-"""Whether the first row of a table of text holds the names of its columns, judged against the rows below it.
+"""What names the columns of a table: usual names, the kinds of cells, and whether the first row is a header.
 
-A name is told from a cell by what the cells below it are: numbers or dates under a name that is none; a value that
-comes again below is not a name. Names that are known decide, too. As in pandas, a column without a name is called
-"Unnamed: 0" and the second "x" is "x.1"; without a header, columns are called "0", "1", ...
+A header is judged against the rows below it. A name is told from a cell by what the cells below it are: numbers or
+dates under a name that is none; a value that comes again below is not a name. Names that are known decide, too. As in
+pandas, a column without a name is called "Unnamed: 0" and the second "x" is "x.1"; without a header, columns are called
+"0", "1", ...
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from bigtopic.corpus.columns import ABSENT
+import numpy as np
+
+from bigtopic.corpus.columns import ABSENT, is_missing
 from bigtopic.corpus.readers.base import Options
-from bigtopic.corpus.readers.tables.sample import KNOWN, fold, kind_of_cells
 from bigtopic.errors import argument, warn
 
-__all__ = ["column_names", "has_header"]
+__all__ = [
+    "AUTHORS",
+    "BODIES",
+    "COUNTS",
+    "DOCUMENTS",
+    "IDS",
+    "KNOWN",
+    "PLAINEST",
+    "SAMPLE_ROWS",
+    "TEXTS",
+    "WORDS",
+    "column_names",
+    "fold",
+    "has_header",
+    "kind_of_cells",
+]
+
+SAMPLE_ROWS = 1000
+# All names are folded, see `fold`; those that come first win.
+PLAINEST = ("text", "tokens", "counts", "abstract", "body", "content", "document", "description")
+BODIES = (
+    *PLAINEST,
+    *("fulltext", "reviewtext", "reviewbody", "review", "commenttext", "comment", "speech", "headlinetext"),
+    *("message", "tweet", "tweettext", "post", "selftext", "article", "articletext", "transcript", "lyrics"),
+    *("plot", "comments", "summary", "paragraph", "sentence", "utterance", "headline"),
+)
+IDS = ("id", "docid", "documentid", "key")
+AUTHORS = ("authorsparsed", "authors", "author", "tags")
+DOCUMENTS = ("doc", "document", "docid", "documentid", "id")
+WORDS = ("word", "term", "token", "feature", "wordid", "termid")
+COUNTS = ("count", "n", "freq", "frequency", "tf", "value", "weight", "counts")
+TEXTS = frozenset(BODIES) - {"document", "counts"}
+_FURTHER = (
+    *("title", "name", "date", "year", "month", "time", "timestamp", "createdat", "user", "url"),
+    *("link", "source", "label", "category", "class", "kind", "type", "topic", "subject", "section"),
+    *("genre", "sentiment", "target", "rating", "score", "stars", "language", "lang", "country"),
+    *("journal", "publisher"),
+)
+KNOWN = frozenset((*BODIES, *IDS, *AUTHORS, *DOCUMENTS, *WORDS, *COUNTS, *_FURTHER))
+_DATE = re.compile(
+    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?"
+    r"|(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,? [\w ,:+-]*\d\d:\d\d[\w ,:+-]*"
+)
+
+
+def fold(name: Any) -> str:
+    """A name as usual names are compared: "Review Text", "review_text" and "reviewText" are one."""
+    return re.sub(r"[\s_-]+", "", str(name)).lower()
+
+
+def kind_of_cells(values: Sequence[Any]) -> str:
+    """Of values, missing ones apart: "number", "code" (texts that are all numbers, or all dates, or all true or false),
+    "text", "document" (lists and mappings), "other", or "" where all are missing.
+    """
+    present = [value for value in values if not is_missing(value) and value != ""]
+    if not present:
+        return ""
+    if all(isinstance(value, str) for value in present):
+        return "code" if all(map(_is_code, present)) else "text"
+    if all(isinstance(value, (int, float, np.number, np.bool_)) for value in present):
+        return "number"
+    return "document" if all(map(_is_document, present)) else "other"
+
+
+def _is_document(value: Any) -> bool:
+    """Whether it is a list, of tokens perhaps, or a mapping to numbers, which may be counts."""
+    if isinstance(value, Mapping):
+        return all(isinstance(count, (int, float, np.number)) for count in value.values())
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _is_code(text: str) -> bool:
+    text = text.strip()
+    if text in ABSENT or text.lower() in ("true", "false") or _DATE.fullmatch(text):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
 
 _LONGEST = 200  # characters of a name: questions of surveys are names
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*(?:_\w|[a-z][A-Z])\w*")

@@ -13,13 +13,14 @@ refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.readers.base import Options
-from bigtopic.corpus.readers.tables.sample import (
+from bigtopic.corpus.readers.support.header import (
     AUTHORS,
     BODIES,
     COUNTS,
@@ -28,13 +29,12 @@ from bigtopic.corpus.readers.tables.sample import (
     PLAINEST,
     TEXTS,
     WORDS,
-    Sample,
-    TableLayout,
     fold,
+    kind_of_cells,
 )
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean
 
-__all__ = ["choose", "moved_up", "refuse_matrix", "table_layout"]
+__all__ = ["Sample", "TableLayout", "choose", "moved_up", "refuse_matrix", "table_layout"]
 
 _CODE = re.compile(r"\s*[!-~]*\s*")
 _MOST_LONG = 8  # columns of a table of (document, word, count): the words of a matrix are more
@@ -44,6 +44,71 @@ _LABEL = 2  # words, in the mean, up to which it holds labels
 _NAME_THEM = "{}, {} and {}".format(
     *(argument(f"{role}_column", ...) for role in ("document", "word", "count"))
 )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of a table before it is read.
+
+    names : of the columns
+    first : position -> the first values of the column, as Python has them
+    numeric : whether each column holds numbers and nothing else
+    named : the table names its columns; else they are called "0", "1", ...
+    names_rows : the table names its rows, so that each is a document
+    """
+
+    names: tuple[str, ...]
+    first: Callable[[int], Sequence[Any]]
+    numeric: tuple[bool, ...]
+    named: bool = True
+    names_rows: bool = False
+
+    def kind(self, i: int) -> str:
+        """Of the values in a column, see `kind_of_cells`."""
+        return kind_of_cells(self.first(i))
+
+    def words_per_cell(self, i: int) -> float:
+        """Mean number of words in the cells of a column of texts."""
+        cells = [value for value in self.first(i) if isinstance(value, str) and value]
+        return sum(len(cell.split()) for cell in cells) / max(1, len(cells))
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Positions of columns.
+
+    names : of the columns, or keys of records; of records that are documents themselves, none
+    triple : (document, word, count), or None
+    matrix : each column holds the counts of a word
+    bodies : otherwise, the columns of the document; several are joined
+    kept : further columns; None keeps all that a chunk has
+    taken : what was guessed, in words
+    """
+
+    names: tuple[Any, ...] = ()
+    triple: tuple[int, int, int] | None = None
+    bodies: tuple[int, ...] = ()
+    id: int | None = None
+    authors: int | None = None
+    kept: tuple[int, ...] | None = ()
+    matrix: bool = False
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def body_name(self) -> str | None:
+        """Name of the column with the document, unless it lies in many rows."""
+        return ", ".join(str(self.names[i]) for i in self.bodies) or None
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The columns that are read."""
+        positions = self.triple or (*self.bodies, self.id, self.authors, *(self.kept or ()))
+        return tuple(dict.fromkeys(i for i in positions if i is not None))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns that are read."""
+        return tuple(dict.fromkeys(self.names[i] for i in self.positions))
 
 
 def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, where: str) -> Any:

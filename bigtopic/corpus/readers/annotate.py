@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,56 +18,54 @@ from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File, expand
 from bigtopic.corpus.readers.containers.lines import lines_of
 from bigtopic.corpus.readers.containers.pieces import pieces
-from bigtopic.corpus.readers.support.assemble import author_csr
 from bigtopic.corpus.readers.support.columns import column, id_texts
+from bigtopic.corpus.readers.support.counts import author_csr
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError, argument
 
-__all__ = ["AnnotatedReader", "Annotations"]
-
+__all__ = ["AnnotatedReader", "values_beside"]
 
 Name = tuple[str, ...]
+_ROWS: Name = ("rows",)
 
 
-@dataclass(frozen=True)
-class Annotations:
-    """The values given: ids, authors and columns, each an iterable with a value per document, or None.
+def values_beside(
+    ids: Any,
+    authors: Any,
+    columns: Mapping[str, Any] | None,
+    divided: bool,
+    options: Mapping[str, Any] | None,
+) -> dict[Name, Iterable[Any]]:
+    """What is given beside a source, by argument: ("ids",), ("authors",) or ("columns", name); or ("rows",).
 
+    Parameters
+    ----------
     ids : strings, or the path of a file with one per line
     divided : documents are divided into pieces, which need the number of their document where it has no id
+    options : passed to fsspec
+
+    Raises
+    ------
+    InputError
+        When one of them is a single value.
     """
-
-    ids: Any = None
-    authors: Any = None
-    columns: Mapping[str, Any] | None = None
-    divided: bool = False
-
-    def __bool__(self) -> bool:
-        return self.ids is not None or self.authors is not None or bool(self.columns) or self.divided
-
-    def named(self, options: Mapping[str, Any] | None) -> dict[Name, Iterable[Any]]:
-        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name); or ("rows",).
-
-        Raises
-        ------
-        InputError
-            When one of them is a single value.
-        """
-        ids = self.ids
-        if isinstance(ids, (str, Path)):
-            ids = _Lines(expand([ids], options)[0])
-        given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
-        given |= {_ROWS: _Numbers() if self.divided else None}
-        given |= {("columns", name): values for name, values in (self.columns or {}).items()}
-        given = {name: values for name, values in given.items() if values is not None}
-        for name, values in given.items():
-            if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-                raise InputError(
-                    f"{_shown(name)}={values!r:.60}: give a list, or another iterable, with one value per document"
-                )
-        return given
+    if isinstance(ids, (str, Path)):
+        ids = _Lines(expand([ids], options)[0])
+    given: dict[Name, Any] = {
+        ("ids",): ids,
+        ("authors",): authors,
+        _ROWS: range(1 << 60) if divided else None,
+    }
+    given |= {("columns", name): values for name, values in (columns or {}).items()}
+    given = {name: values for name, values in given.items() if values is not None}
+    for name, values in given.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise InputError(
+                f"{_shown(name)}={values!r:.60}: give a list, or another iterable, with one value per document"
+            )
+    return given
 
 
 @dataclass(frozen=True)
@@ -81,32 +79,6 @@ class _Lines:
             yield from lines_of(chunk, self.file, TextSettings())
 
 
-_ROWS: Name = ("rows",)
-
-
-class _Numbers:
-    """0, 1, ..., without an end, again each time."""
-
-    def __iter__(self) -> Iterator[int]:
-        return count()
-
-
-@dataclass(frozen=True)
-class _Given:
-    """A chunk of the source and the values that belong to its documents."""
-
-    chunk: Chunk
-    values: dict[Name, list[Any]]
-
-    @property
-    def name(self) -> str:
-        return self.chunk.name
-
-    @property
-    def size(self) -> int:
-        return self.chunk.size
-
-
 def _shown(name: Name) -> str:
     return name[0] if len(name) == 1 else f"{name[0]}[{name[1]!r}]"
 
@@ -114,7 +86,7 @@ def _shown(name: Name) -> str:
 class _Values:
     """The iterables, consumed in step with the streams, which must therefore be read in order."""
 
-    def __init__(self, named: dict[Name, Iterable[Any]]) -> None:
+    def __init__(self, named: Mapping[Name, Iterable[Any]]) -> None:
         self._named = named
         self._iterators: dict[Name, Iterator[Any]] = {}
 
@@ -154,12 +126,12 @@ class _AnnotatedStream:
     def repeatable(self) -> bool:
         return self.values.repeatable and getattr(self.stream, "repeatable", True)
 
-    def chunks(self) -> Iterator[_Given]:
+    def chunks(self) -> Iterator[Chunk]:
         if self.first:
             self.values.restart()
         for chunk in self.stream.chunks():
             assert chunk.n_docs is not None
-            yield _Given(chunk, self.values.take(chunk.n_docs, chunk.name))
+            yield replace(chunk, beside=self.values.take(chunk.n_docs, chunk.name))
         if self.last:
             self.values.finish()
 
@@ -183,74 +155,62 @@ def _refuse_pairs(authors: list[Any], block: RawBlock, chunk: Chunk) -> None:
 
 
 class AnnotatedReader:
-    """Another reader, with values attached to its documents; they replace those of the source.
+    """Another reader, with values attached to its documents; they replace the values of the source.
 
     `separator` stands between the names in a text of `authors`, see `split_names`.
     """
 
-    def __init__(self, reader: Any, named: dict[Name, Iterable[Any]], separator: str | None) -> None:
+    def __init__(self, reader: Any, named: Mapping[Name, Iterable[Any]], separator: str | None) -> None:
         self.reader = reader
-        self._values: _Values | None = _Values(named)
+        self._named = named
         self._separator = separator
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_values": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        return {**self.__dict__, "_named": {}}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("reader", "__setstate__"):
+        if name in ("reader", "__setstate__"):  # which a copy that is not filled yet lacks
             raise AttributeError(name)
         return getattr(self.reader, name)
 
     def streams(self) -> list[_AnnotatedStream]:
-        assert self._values is not None
-        streams = self.reader.streams()
+        values, streams = _Values(self._named), self.reader.streams()
         last = len(streams) - 1
-        return [_AnnotatedStream(s, self._values, i == 0, i == last) for i, s in enumerate(streams)]
+        return [_AnnotatedStream(s, values, i == 0, i == last) for i, s in enumerate(streams)]
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> AnnotatedReader:
-        return self._annotating(self.reader.with_collocations(pairs))
+        return AnnotatedReader(self.reader.with_collocations(pairs), self._named, self._separator)
 
     def with_text(self, settings: TextSettings) -> AnnotatedReader:
         """This reader, with other settings of the tokeniser."""
-        return self._annotating(self.reader.with_text(settings))
+        return AnnotatedReader(self.reader.with_text(settings), self._named, self._separator)
 
-    def _annotating(self, reader: Any) -> AnnotatedReader:
-        other = AnnotatedReader(reader, {}, self._separator)
-        other._values = self._values
-        return other
-
-    def collocation_counts(self, given: _Given) -> Any:
-        return self.reader.collocation_counts(given.chunk)
-
-    def half_characters(self, given: _Given) -> str:
+    def half_characters(self, chunk: Chunk) -> str:
         """Where it is in the source; what was given beside it may hold it instead."""
         where = getattr(self.reader, "half_characters", None)
-        return given.name if where is None else str(where(given.chunk))
+        return chunk.name if where is None else str(where(chunk))
 
-    def parse(self, given: _Given) -> RawBlock:
-        block = self.reader.parse(given.chunk)
+    def parse(self, chunk: Chunk) -> RawBlock:
+        block = self.reader.parse(chunk)
         columns: dict[str, Any] = dict(block.columns)
 
         def place(i: int) -> str:
-            return f"document {(given.chunk.first_row or 0) + i} of {given.name}"
+            return f"document {(chunk.first_row or 0) + i} of {chunk.name}"
 
-        for name, values in given.values.items():
+        for name, values in chunk.beside.items():
             if block.parents is not None:
                 values = [values[i] for i in block.parents.tolist()]
             if name == ("ids",):
                 block = replace(block, ids=id_texts(values))
             elif name == ("authors",):
-                _refuse_pairs(values, block, given.chunk)
+                _refuse_pairs(values, block, chunk)
                 block = replace(block, **author_csr(values, place, self._separator)._asdict())
             elif name != _ROWS:
                 columns[name[1]] = column(values, name[1], place)
             elif block.ids is None:
                 block = replace(block, ids=list(map(str, values)))
         block = replace(block, columns=columns)
-        return block if block.parents is None else _named_pieces(block, given.name)
+        return block if block.parents is None else _named_pieces(block, chunk.name)
 
 
 _PARENT = "parent"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bigtopic.corpus.readers.annotate import AnnotatedReader, values_beside
-from bigtopic.corpus.readers.base import Chunk, Format, Options, RawBlock, Reader, Stream
+from bigtopic.corpus.readers.base import Chunk, Format, Options, RawBlock, Reader
 from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
 from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import known_formats
@@ -25,7 +25,7 @@ from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean
 from bigtopic.wording import counted
 
-__all__ = ["Chunk", "Options", "RawBlock", "Reader", "Stream", "format_of", "known_formats", "open_source"]
+__all__ = ["Chunk", "Options", "RawBlock", "Reader", "format_of", "known_formats", "open_source"]
 
 _SURE = 0.8  # less than that is only the file's name, or that it may be text
 
@@ -142,12 +142,9 @@ def _open_forced(source: Any, name: str, options: Options) -> Reader:
             f"{argument('format', name)} is not known; allowed are "
             f"{', '.join(known)}{did_you_mean(name.replace('-', '_').lower(), known)}"
         )
-    paths = [source] if isinstance(source, (str, Path)) else source
-    named = (
-        isinstance(paths, (list, tuple)) and paths and all(isinstance(path, (str, Path)) for path in paths)
-    )
-    if named and format.match is not None:
-        files = _forced(format, list(paths), options)
+    paths = _paths(source, forced=True)
+    if paths is not None and format.match is not None:
+        files = _forced(format, paths, options)
         for file in () if format.opens_folders else files:
             refuse_foreign(file.path, file.sample, forced=True)
         return format.open_reader(files, options)
@@ -168,15 +165,15 @@ def _forced(format: Format, paths: list[Any], options: Options) -> list[File]:
     return files if format.opens_folders else with_content(files)
 
 
-def _paths(source: Any) -> list[Any] | None:
-    """The source as paths, or None when it is an object."""
+def _paths(source: Any, forced: bool = False) -> list[Any] | None:
+    """The source as paths, or None when it is an object; `forced`: strings in a list are paths."""
     if isinstance(source, (str, Path)):
         return [source]
-    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
-        first = source[0]
-        if isinstance(first, Path) or _names_file(first):
-            return list(source)
-    return None
+    listed = (
+        isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source)
+    )
+    named = listed and (forced or isinstance(source[0], Path) or _names_file(source[0]))
+    return list(source) if named else None
 
 
 def _names_file(text: str) -> bool:

@@ -83,57 +83,37 @@ def _shown(name: Name) -> str:
     return name[0] if len(name) == 1 else f"{name[0]}[{name[1]!r}]"
 
 
-class _Values:
-    """The iterables, consumed in step with the streams, which must therefore be read in order."""
-
-    def __init__(self, named: Mapping[Name, Iterable[Any]]) -> None:
-        self._named = named
-        self._iterators: dict[Name, Iterator[Any]] = {}
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether a second pass is possible: iterators can be read only once."""
-        return not any(isinstance(values, Iterator) for values in self._named.values())
-
-    def restart(self) -> None:
-        self._iterators = {name: iter(values) for name, values in self._named.items()}
-
-    def take(self, n_docs: int, place: str) -> dict[Name, list[Any]]:
-        taken = {name: list(islice(values, n_docs)) for name, values in self._iterators.items()}
-        for name, values in taken.items():
-            if len(values) < n_docs:
-                raise InputError(
-                    f"{_shown(name)} ends before the documents do, in {place}; give one value per document"
-                )
-        return taken
-
-    def finish(self) -> None:
-        for name, values in self._iterators.items():
-            if name != _ROWS and next(values, self) is not self:
-                raise InputError(
-                    f"{_shown(name)} has more values than there are documents; give one value per document"
-                )
-
-
 @dataclass(frozen=True)
 class _AnnotatedStream:
+    """The chunks of a stream, with the next values of iterators that all streams share: they must be read in order."""
+
     stream: Any
-    values: _Values
-    first: bool
+    named: Mapping[Name, Iterable[Any]]
+    iterators: dict[Name, Iterator[Any]]
     last: bool
 
     @property
     def repeatable(self) -> bool:
-        return self.values.repeatable and getattr(self.stream, "repeatable", True)
+        """Whether a second pass is possible: iterators can be read only once."""
+        once = any(isinstance(values, Iterator) for values in self.named.values())
+        return not once and getattr(self.stream, "repeatable", True)
 
     def chunks(self) -> Iterator[Chunk]:
-        if self.first:
-            self.values.restart()
+        if not self.iterators:
+            self.iterators.update({name: iter(values) for name, values in self.named.items()})
         for chunk in self.stream.chunks():
-            assert chunk.n_docs is not None
-            yield replace(chunk, beside=self.values.take(chunk.n_docs, chunk.name))
-        if self.last:
-            self.values.finish()
+            beside = {name: list(islice(values, chunk.n_docs)) for name, values in self.iterators.items()}
+            for name, values in beside.items():
+                if len(values) < (chunk.n_docs or 0):
+                    raise InputError(
+                        f"{_shown(name)} ends before the documents do, in {chunk.name}; give one value per document"
+                    )
+            yield replace(chunk, beside=beside)
+        for name, left in self.iterators.items() if self.last else ():
+            if name != _ROWS and next(left, self) is not self:
+                raise InputError(
+                    f"{_shown(name)} has more values than there are documents; give one value per document"
+                )
 
 
 def _refuse_pairs(authors: list[Any], block: RawBlock, chunk: Chunk) -> None:
@@ -174,9 +154,10 @@ class AnnotatedReader:
         return getattr(self.reader, name)
 
     def streams(self) -> list[_AnnotatedStream]:
-        values, streams = _Values(self._named), self.reader.streams()
-        last = len(streams) - 1
-        return [_AnnotatedStream(s, values, i == 0, i == last) for i, s in enumerate(streams)]
+        iterators: dict[Name, Iterator[Any]] = {}
+        *others, last = self.reader.streams()
+        streams = [_AnnotatedStream(stream, self._named, iterators, last=False) for stream in others]
+        return [*streams, _AnnotatedStream(last, self._named, iterators, last=True)]
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> AnnotatedReader:
         return AnnotatedReader(self.reader.with_collocations(pairs), self._named, self._separator)

@@ -18,12 +18,13 @@ import io
 import json
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.columns import is_missing, name_text
+from bigtopic.corpus.readers.base import Place
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
 from bigtopic.wording import counted
@@ -47,7 +48,7 @@ _MOST_BYTES = 1 << 28  # bytes: some 10 million pairs
 _HEADER = ["document", "author"]
 
 
-def author_names(given: Any, i: int, place: Callable[[int], str], separator: str | None) -> Iterator[str]:
+def author_names(given: Any, i: int, place: Place, separator: str | None) -> Iterator[str]:
     """The names in what document i has for its authors: a text, a list of names, or something missing.
 
     A number is the name with its digits, see `name_text`. `place` is asked only for the message: its answer may take

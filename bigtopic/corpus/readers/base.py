@@ -1,16 +1,17 @@
 """The interface of readers: streams of light chunks, and one pure function that turns a chunk into documents.
 
-`Stream.chunks` is sequential and cheap (it finds where documents begin and end); `Reader.parse` is the work, called
-in threads or on Dask workers. Chunks depend only on the source and the settings, never on the number of workers,
+`chunks` of a stream is sequential and cheap (it finds where documents begin and end); `Reader.parse` is the work,
+called in threads or on Dask workers. Chunks depend only on the source and the settings, never on the number of workers,
 and hold about `CHUNK_BYTES` of input or `CHUNK_DOCS` documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NamedTuple, Self
 
+from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.tokenizer import TextSettings
 
@@ -21,9 +22,9 @@ __all__ = [
     "Chunk",
     "Format",
     "Options",
+    "Place",
     "RawBlock",
     "Reader",
-    "Stream",
 ]
 
 CHUNK_BYTES = 1 << 23
@@ -34,6 +35,9 @@ DOCUMENT_BYTES = 1 << 25
 Lines and records are measured from the end of the chunk they are in, so those that begin early in it may be longer by
 up to `CHUNK_BYTES`.
 """
+
+Place = Callable[[int], str]
+"""Names document or row i of a chunk, for messages; asked only then, because the answer may take reading a file."""
 
 
 @dataclass(frozen=True)
@@ -67,43 +71,6 @@ class Chunk:
     def of_rows(cls, name: str, start: int, stop: int, data: Any) -> Self:
         """Rows `start:stop`, a document each."""
         return cls(name, stop - start, start, stop, data, first_row=start, n_docs=stop - start)
-
-
-class Stream(Protocol):
-    """A piece of a source: a file, a matrix, an iterable.
-
-    One with an attribute `independent` that is true may be read while others are, its chunks between theirs; only
-    where no document's place depends on the streams before.
-    """
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Chunks in the source's order; what can only be known at the end (a header's total) is checked there."""
-
-
-class Reader(Protocol):
-    """A source, opened.
-
-    Attributes
-    ----------
-    name : of the format
-    n_words : width, when the source has fixed word ids and says how many
-    vocabulary : the words of fixed ids, when known
-    size : total in `unit` ("B" or "docs"), or None
-    taken : what was guessed, in short phrases for the user: {"header": "the first row", "text_column": "review"}
-    """
-
-    name: str
-    n_words: int | None
-    vocabulary: list[str] | None
-    size: int | None
-    unit: str
-    taken: Mapping[str, str]
-
-    def streams(self) -> list[Any]:
-        """The pieces, in the source's order."""
-
-    def parse(self, chunk: Chunk) -> RawBlock:
-        """The documents of a chunk. Pure."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +113,63 @@ class Options:
     split_documents: int | str | None = None
     layer: str | None = None
     use_raw: bool = False
+
+
+@dataclass
+class Reader:
+    """A source, opened. Base of the readers.
+
+    Attributes
+    ----------
+    name : of the format
+    options : vocabulary is the words of fixed ids, when known
+    size : total in `unit` ("B" or "docs"), or None; of files, the sum of their sizes if it is not given
+    taken : what was guessed, in short phrases for the user: {"header": "the first row", "text_column": "review"}
+    width : number of fixed word ids, when the source says how many
+    files : that chunks are read from
+    stream : where chunks come from, if not from files; tasks are given its chunks, and do not have it
+    """
+
+    name: str
+    options: Options
+    _: KW_ONLY
+    size: int | None = None
+    unit: str = "B"
+    taken: Mapping[str, str] = field(default_factory=dict)
+    width: int | None = None
+    files: tuple[File, ...] = ()
+    stream: Any = None
+
+    def __post_init__(self) -> None:
+        if self.files and self.size is None:
+            self.size = sum(file.size for file in self.files)
+
+    @property
+    def vocabulary(self) -> list[str] | None:
+        return self.options.vocabulary
+
+    @property
+    def n_words(self) -> int | None:
+        return self.width if self.vocabulary is None else len(self.vocabulary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "stream": None}
+
+    def streams(self) -> list[Any]:
+        """The pieces, in the source's order: usually a file each, or a matrix, or an iterable.
+
+        The chunks of a stream, `chunks()`, come in the source's order; what can only be known at the end (a header's
+        total) is checked there. A stream with an attribute `independent` that is true may be read while others are, its
+        chunks between theirs; only where no document's place depends on the streams before.
+        """
+        return [self.stream]
+
+    def file_of(self, chunk: Chunk) -> File:
+        return next(file for file in self.files if file.path == chunk.name)
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        """The documents of a chunk. Pure."""
+        raise NotImplementedError
 
 
 class Format(NamedTuple):

@@ -6,10 +6,12 @@ compressed one and a remote one are cut at the same places.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import IO
 
 import numpy as np
@@ -21,11 +23,12 @@ from bigtopic.errors import InputError
 from bigtopic.support import buffers
 
 __all__ = [
+    "PieceStream",
+    "after",
     "chunk_array",
     "chunk_bytes",
     "count_byte",
     "first_line",
-    "line_start",
     "newlines",
     "pieces",
     "too_long",
@@ -38,10 +41,18 @@ Find = Callable[[bytes, int], int]
 Count = Callable[[bytes], int]
 
 
-def line_start(buffer: bytes, start: int) -> int:
-    """Position of the first line that begins after `start`, or -1 when the buffer does not reach so far."""
-    newline = buffer.find(b"\n", start)
-    return newline + 1 if newline >= 0 else -1
+def after(mark: bytes) -> Find:
+    """What finds the end of the first match of a pattern after `start`, or -1 when the buffer does not reach so far."""
+    pattern = re.compile(mark)
+
+    def find(buffer: bytes, start: int) -> int:
+        found = pattern.search(buffer, start)
+        return found.end() if found else -1
+
+    return find
+
+
+_line_start = after(rb"\n")
 
 
 def newlines(data: bytes) -> int:
@@ -51,7 +62,7 @@ def newlines(data: bytes) -> int:
 
 def pieces(
     file: File,
-    find: Find = line_start,
+    find: Find = _line_start,
     *,
     begin: int = 0,
     n_shorter: int = 1,
@@ -82,6 +93,32 @@ def pieces(
         yield from _seek(file, find, begin, target, ends)
     else:
         yield from _read(file, find, begin, target, opened or (lambda _: target), ends)
+
+
+@dataclass(frozen=True)
+class PieceStream:
+    """The chunks of a file, as a stream.
+
+    whole : count the documents
+    count : bytes -> how many documents are in them
+    find, n_shorter : see `pieces`
+    independent : other streams may be read meanwhile
+    """
+
+    file: File
+    whole: bool
+    count: Count
+    find: Find = _line_start
+    n_shorter: int = 1
+    independent: bool = False
+
+    def chunks(self) -> Iterator[Chunk]:
+        for chunk in pieces(self.file, self.find, n_shorter=self.n_shorter, whole=self.whole):
+            if self.whole:
+                data = None if self.file.plain else chunk.data
+                yield replace(chunk, data=data, n_docs=self.count(chunk.data))
+            else:
+                yield chunk
 
 
 def _seek(file: File, find: Find, begin: int, target: int, ends: Count) -> Iterator[Chunk]:

@@ -149,40 +149,33 @@ def _check(place: Place, path: str, about: dict[str, Any], version: int, streame
     try:
         anything(about.get("attributes"), f"{what}: attributes")
         (_V3 if version == 3 else _V2)(about, what)
-        if version == 2:
-            strings = about["dtype"] == "|O"
-            if strings != bool(about["filters"]):
+        if version == 3:
+            chunk, kind = about["chunk_grid"]["configuration"]["chunk_shape"], about["data_type"]
+            codecs = [codec["name"] for codec in about["codecs"] if codec["name"] in _COMPRESSORS]
+            if len(codecs) > 1:  # bombs inside bombs have no bound
+                raise FieldError(f"{what}: the codecs compress {len(codecs)} times")
+        else:
+            chunk, kind = about["chunks"], about["dtype"]
+            codecs = [about["compressor"]["id"]] if about["compressor"] else []
+            if (kind == "|O") != bool(about["filters"]):
                 raise FieldError(f"{what}: objects need the filter vlen-utf8, and nothing else has filters")
-        codec = _compressor(about, version, what)
     except FieldError as error:
         raise InputError(f"{error}; write the store again with anndata") from error
-    chunk = about["chunks"] if version == 2 else about["chunk_grid"]["configuration"]["chunk_shape"]
-    if len(chunk) != len(about["shape"]) or math.prod(chunk) > _MOST_IN_CHUNK:
-        raise InputError(
-            f"{what}: chunks of shape {chunk} are too large for an array of shape {about['shape']}"
-        )
-    claimed = math.prod(about["shape"]) * _item_bytes(about, version)
+    shape = about["shape"]
+    if len(chunk) != len(shape) or math.prod(chunk) > _MOST_IN_CHUNK:
+        raise InputError(f"{what}: chunks of shape {chunk} are too large for an array of shape {shape}")
+    claimed = math.prod(shape) * _item_bytes(kind)
     if claimed > ALWAYS and path not in (streamed, f"{streamed}/data", f"{streamed}/indices"):
         check_claim(claimed, (place / path).n_bytes(), what, "write the store again with anndata")
-    return codec
+    return codecs[0] if codecs else None
 
 
-def _compressor(about: dict[str, Any], version: int, what: str) -> str | None:
-    """One at most: bombs inside bombs have no bound."""
-    if version == 2:
-        return (about["compressor"] or {}).get("id")
-    found = [codec["name"] for codec in about["codecs"] if codec["name"] in _COMPRESSORS]
-    if len(found) > 1:
-        raise FieldError(f"{what}: the codecs compress {len(found)} times")
-    return found[0] if found else None
-
-
-def _item_bytes(about: dict[str, Any], version: int) -> int:
-    name = about["dtype"] if version == 2 else about["data_type"]
-    if name in ("|O", "string"):
-        return 8
-    digits = int("".join(filter(str.isdigit, name)) or 8)
-    return digits * (4 if "U" in name else 1) if version == 2 else digits // 8
+def _item_bytes(kind: str) -> int:
+    """Of a type as Zarr 2 writes it ("<f8", "<U10", "|O"), or Zarr 3 ("float64", "bool", "string")."""
+    if kind in ("|O", "string", "bool"):
+        return 1 if kind == "bool" else 8
+    digits = int("".join(filter(str.isdigit, kind)))
+    return digits * (4 if "U" in kind else 1) if kind[0] in "<>|" else digits // 8
 
 
 def _checking_store(store: Any, url: str, compressed: Mapping[str, str], whole: bool) -> Any:

@@ -90,7 +90,7 @@ def _open_lda_c(files: Sequence[File], options: Options) -> PairsReader:
     vocabulary, taken = vocabulary_beside(options.vocabulary, files[0])
     n_words = len(vocabulary) if vocabulary is not None else id_range(files)[1] + 1
     options = replace(options, vocabulary=vocabulary)
-    return PairsReader("lda_c", tuple(files), options, n_words, base=0, counted=True, taken=taken)
+    return PairsReader("lda_c", options, files=tuple(files), width=n_words, base=0, counted=True, taken=taken)
 
 
 def _open_svmlight(files: Sequence[File], options: Options) -> PairsReader:
@@ -100,7 +100,9 @@ def _open_svmlight(files: Sequence[File], options: Options) -> PairsReader:
     vocabulary, taken = vocabulary_beside(options.vocabulary, files[0], n_words)
     n_words = n_words if vocabulary is None else len(vocabulary)
     options = replace(options, vocabulary=vocabulary)
-    return PairsReader("svmlight", tuple(files), options, n_words, base=base, counted=False, taken=taken)
+    return PairsReader(
+        "svmlight", options, files=tuple(files), width=n_words, base=base, counted=False, taken=taken
+    )
 
 
 def _is_matrix_market(file: File) -> float:

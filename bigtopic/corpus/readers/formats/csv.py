@@ -10,14 +10,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, AnyStr
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import decode
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
@@ -54,17 +54,11 @@ def open_reader(files: Sequence[File], options: Options) -> CsvReader:
             )
     columns = [[row[i] for row in first.rows if i < len(row)] for i in range(len(first.names))]
     found = cells_fields(first.names, first.header, columns, options, files[0].path, "pandas.read_csv")
-    places = [{name: i for i, name in enumerate(other.names)} for other in opened]
-    return CsvReader(
-        "csv",
-        options,
-        size=sum(file.size for file in files),
-        untyped=True,
-        files=tuple(files),
-        dialects=tuple(other.dialect for other in opened),
-        orders=tuple(tuple(map(place.__getitem__, first.names)) for place in places),
-        **found,
-    )
+    tables = {}
+    for file, other in zip(files, opened, strict=True):
+        place = {name: i for i, name in enumerate(other.names)}
+        tables[file.path] = other.dialect, tuple(map(place.__getitem__, first.names))
+    return CsvReader("csv", options, files=tuple(files), untyped=True, tables=tables, **found)
 
 
 @dataclass(frozen=True)
@@ -84,19 +78,20 @@ class _Opened:
             sample = file.first(limit)
         if cut := len(sample) == limit:
             sample = sample[: sample.rfind(b"\n") + 1 or sample.rfind(b"\r") + 1] or sample
-        skipped, delimiter = separator_line(sample)
+        separator = _SEPARATOR.match(sample)  # such as "sep=;"
+        skipped, delimiter = (separator.end(), separator[1].decode()) if separator else (0, "")
         sample, line = sample[skipped:], 1 + bool(skipped)
         text = _decoded(sample, options, file.path, lambda: line).removeprefix("\ufeff")
         dialect = dialect_of(file, text, delimiter)
-        if not cut and (wrong := wrong_quote(text, dialect)):
-            raise misquoted(file.path, line, text, *wrong)
-        rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
+        if not cut and (wrong := _wrong_quote(file.path, lambda: line, text, dialect)):
+            raise wrong
+        rows = [row for row in dialect.rows(text) if row]
         if not rows:
             raise InputError(f"{file.path} has no rows; there is nothing to read")
         if not has_header(rows[: SAMPLE_ROWS + 1], options, file.path):
             names = [str(i) for i in range(len(rows[0]))]
             return cls(replace(dialect, begin=skipped), names, False, rows[:SAMPLE_ROWS])
-        begin = dialect.find_record(sample, 0) if dialect.quoted else row_start(sample, 0)
+        begin = dialect.find_record(sample, 0)
         if begin < 0 and cut:
             raise InputError(
                 f"{file.path}, line 1: the row of names is longer than {limit >> 10} KiB; correct it"
@@ -119,16 +114,15 @@ class CsvStream:
 
     def chunks(self) -> Iterator[Chunk]:
         triples = self.document is not None
-        find = (
-            self._find_document if triples else self.dialect.find_record if self.dialect.quoted else row_start
-        )
-        whole = self.options.whole or triples or self.dialect.quoted
-        together = Together()
-        opened = self.dialect.open_quote if self.dialect.quoted and not triples else None
-        begin = self.dialect.begin
-        n_shorter = 4 if triples else 1
+        dialect, together = self.dialect, Together()
         for chunk in pieces(
-            self.file, find, n_shorter=n_shorter, begin=begin, whole=whole, opened=opened, ends=line_ends
+            self.file,
+            self._find_document if triples else dialect.find_record,
+            begin=dialect.begin,
+            n_shorter=4 if triples else 1,
+            whole=self.options.whole or triples or dialect.quoted,
+            opened=dialect.open_quote if dialect.quoted and not triples else None,
+            ends=line_ends,
         ):
             n_docs = self._count(chunk, together) if self.options.whole or triples else None
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
@@ -138,7 +132,7 @@ class CsvStream:
         at, last = row_start(buffer, start), None
         while at >= 0 and (end := row_start(buffer, at)) >= 0:
             line = buffer[at:end].decode(self.options.text.encoding, "replace")
-            cells: list[str] = next(self.dialect.rows(io.StringIO(line, newline="")), [])
+            cells: list[str] = next(self.dialect.rows(line), [])
             document = cells[self.document] if len(cells) > self.document else last
             if last is not None and document != last:
                 return at
@@ -149,8 +143,7 @@ class CsvStream:
         """Documents of a chunk."""
         first = chunk.first_line or 1
         text = _decoded(chunk.data, self.options, chunk.name, lambda: first)
-        rows = self.dialect.rows(io.StringIO(text, newline=""))
-        at = self.document
+        rows, at = self.dialect.rows(text), self.document
         if at is None:
             return sum(map(bool, rows))
         # Rows without this cell are for the parser to complain about.
@@ -162,38 +155,38 @@ class CsvStream:
 
 @dataclass
 class CsvReader(CellsReader):
-    dialects: tuple[Dialect, ...] = ()
-    orders: tuple[tuple[int, ...], ...] = ()
+    """tables : by path, the dialect of a file and where each column of the layout is in it"""
+
+    tables: Mapping[str, tuple[Dialect, tuple[int, ...]]] = field(default_factory=dict)
 
     def streams(self) -> list[CsvStream]:
         triple = self.layout.triple
         return [
             CsvStream(file, dialect, None if triple is None else order[triple[0]], self.options)
-            for file, dialect, order in zip(self.files, self.dialects, self.orders, strict=True)
+            for file in self.files
+            for dialect, order in [self.tables[file.path]]
         ]
 
-    def cells(self, chunk: Chunk) -> tuple[list[list[str]], Callable[[int], str]]:
-        number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
-        file, width = self.files[number], len(self.layout.names)
+    def cells(self, chunk: Chunk) -> tuple[list[list[str]], Place]:
+        file, (dialect, order) = self.file_of(chunk), self.tables[chunk.name]
         first = partial(first_line, chunk, file, line_ends)
         text = _decoded(chunk_bytes(chunk, file), self.options, chunk.name, first)
         if chunk.begins:
             text = text.removeprefix("\ufeff")
-        dialect = self.dialects[number]
         try:
             rows, lines = self._rows(chunk.name, text, dialect, first, strict=True)
         except csv.Error as error:
-            if wrong := wrong_quote(text, dialect):
-                raise misquoted(chunk.name, first(), text, *wrong) from error
+            if wrong := _wrong_quote(chunk.name, first, text, dialect):
+                raise wrong from error
             rows, lines = self._rows(chunk.name, text, dialect, first, strict=False)
-        columns = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)]
-        return [columns[i] for i in self.orders[number]], lambda i: f"{chunk.name}, line {first() + lines[i]}"
+        columns = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in order]
+        return [columns[i] for i in order], lambda i: f"{chunk.name}, line {first() + lines[i]}"
 
     def _rows(
         self, name: str, text: str, dialect: Dialect, first: Callable[[], int], strict: bool
     ) -> tuple[list[list[str]], list[int]]:
         width, rows, lines = len(self.layout.names), [], []
-        reader, line = dialect.rows(io.StringIO(text, newline=""), strict), 0
+        reader, line = dialect.rows(text, strict), 0
         for row in reader:
             if row and len(row) != width:
                 raise InputError(
@@ -225,15 +218,18 @@ class Dialect:
     quoted: bool
     begin: int = 0
 
-    def rows(self, lines: io.StringIO, strict: bool = False) -> Any:
+    def rows(self, text: str, strict: bool = False) -> Any:
         """Python's reader; strict, it raises csv.Error where a quote is not closed, or text follows a closed one."""
-        if self.quoted:
-            return csv.reader(lines, delimiter=self.delimiter, strict=strict)
-        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+        return csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=self.delimiter,
+            quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE,
+            strict=strict,
+        )
 
     def find_record(self, buffer: bytes, start: int) -> int:
         """First record that begins after `start`, or -1; the buffer begins with a record."""
-        return self._next(buffer, start)[0]
+        return self._next(buffer, start)[0] if self.quoted else row_start(buffer, start)
 
     def open_quote(self, buffer: bytes) -> int:
         """The quote that opened the cell in which the buffer ends, or -1."""
@@ -259,12 +255,6 @@ def line_ends(text: AnyStr) -> int:
     return text.count(feed) + text.count(back) - text.count(back + feed)
 
 
-def separator_line(sample: bytes) -> tuple[int, str]:
-    """Length of a first line such as "sep=;", which Excel reads and writes, and its delimiter; (0, "") for none."""
-    found = _SEPARATOR.match(sample)
-    return (found.end(), found[1].decode()) if found else (0, "")
-
-
 def _delimiter(lines: Sequence[str]) -> str:
     """The one that divides all rows into as many cells, or else is most often in the first; "," for none."""
     first = lines[0]
@@ -287,37 +277,30 @@ def dialect_of(file: File, text: str, delimiter: str = "") -> Dialect:
     return Dialect(delimiter, quoted)
 
 
-def wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Where the first wrong quote opens a cell, and where it is closed, or -1.
+def _wrong_quote(name: str, first: Callable[[], int], text: str, dialect: Dialect) -> InputError | None:
+    """The error about the first wrong quote in a text, which begins in this line of a file.
 
-    It is closed nowhere; or in a later line, in the middle of a cell: then it was not closed, and met the quote that
-    opens another cell. Text that follows a quoted one in the same line is part of the cell, as in pandas.
+    It opens a cell and is closed nowhere; or in a later line, in the middle of a cell: then it was not closed, and met
+    the quote that opens another cell. As in pandas, text that follows a quoted one in its line is part of the cell.
     """
-    if not dialect.quoted:
-        return None
-    ends = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]")
-    at = 0
-    while at < len(text):
+    ends, at, closed = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]"), 0, 0
+    while dialect.quoted and at < len(text):
         quoted = _QUOTED.match(text, at) if text[at] == '"' else None
-        if text[at] == '"' and quoted is None:
-            return at, -1
         closed = quoted.end() if quoted else at
         end = ends.search(text, closed)
         stop = end.start() if end else len(text)
-        if quoted and stop > closed and line_ends(quoted[0]):
-            return at, closed - 1
+        unclosed = text[at] == '"' and quoted is None
+        if unclosed or (quoted and stop > closed and line_ends(quoted[0])):
+            break
         at = stop + 1
-    return None
+    else:
+        return None
 
+    def line(position: int) -> int:
+        return first() + line_ends(text[:position])
 
-def misquoted(name: str, line: int, text: str, opened: int, closed: int) -> InputError:
-    """The error for a quote that `wrong_quote` found in a text that begins in this line of a file."""
-
-    def at(position: int) -> int:
-        return line + line_ends(text[:position])
-
-    what = "never closed" if closed < 0 else f"closed in line {at(closed)} in the middle of a cell"
+    what = "never closed" if unclosed else f"closed in line {line(closed - 1)} in the middle of a cell"
     return InputError(
-        f"{name}, line {at(opened)}: the quote that opens a cell is {what}; close it at the end of its cell, and write "
+        f"{name}, line {line(at)}: the quote that opens a cell is {what}; close it at the end of its cell, and write "
         "quotes within quotes twice"
     )

@@ -90,9 +90,7 @@ def _open_bag(source: Any, options: Options) -> BagReader:
     name = "the Dask bag"
     stream = PartitionStream.of(source.map_partitions(list), name, options.whole)
     layout, kind = record_layout(stream.first[:_PEEK], options, name)
-    return BagReader(
-        "dask_bag", options, kind, None, "docs", taken=layout.taken, layout=layout, stream=stream
-    )
+    return BagReader("dask_bag", options, kind, unit="docs", layout=layout, stream=stream)
 
 
 class BagReader(RecordReader):
@@ -111,9 +109,7 @@ def _open_frame(source: Any, options: Options) -> FrameReader | MatrixReader:
             f"{name} has rows of document, word and count; write it with to_parquet and give its files"
         )
     kind = frame_kind(stream.first, layout)
-    return FrameReader(
-        "dask_frame", options, kind, None, "docs", taken=layout.taken, layout=layout, stream=stream
-    )
+    return FrameReader("dask_frame", options, kind, unit="docs", layout=layout, stream=stream)
 
 
 _ARRAY = "the Dask array"
@@ -130,7 +126,7 @@ def _open_array(source: Any, options: Options) -> DaskArrayReader:
     size = None if np.isnan(n_docs) else int(n_docs)
     check_width((-1 if size is None else size, n_words), options.vocabulary, _ARRAY)
     stream = DaskArrayStream(source, options.whole)
-    return DaskArrayReader(stream, options, int(n_words), size, "dask_array")
+    return DaskArrayReader("dask_array", options, size=size, stream=stream, width=int(n_words))
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,22 @@ Counts are "word<TAB>n" per line, as JSTOR and others publish them. The name of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, DOCUMENT_BYTES, Chunk, Format, Options
+from bigtopic.corpus.readers.base import (
+    CHUNK_BYTES,
+    CHUNK_DOCS,
+    DOCUMENT_BYTES,
+    Chunk,
+    Format,
+    Options,
+    Place,
+)
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File, is_local_directory, walk
-from bigtopic.corpus.readers.containers.lines import check_encoding, decode, sample_lines
+from bigtopic.corpus.readers.containers.lines import check_encoding, decode, sample_matches
 from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import RecordReader
@@ -97,10 +105,9 @@ _LINE = re.compile(rb"(\S+(?: \S+){0,4})\t(\d+)")
 
 def _is_word_counts(file: File) -> float:
     """Every line is a word that occurs once and a number; of several words, in three lines or more that never rise."""
-    found = [_LINE.fullmatch(line.rstrip()) for line in sample_lines(file)]
-    matches = [line for line in found if line is not None]
+    matches = sample_matches(file, _LINE)
     words, counts = [line[1] for line in matches], [int(line[2]) for line in matches]
-    if not matches or len(matches) < len(found) or len(set(words)) < len(words):
+    if not matches or len(set(words)) < len(words):
         return 0.0
     single = not any(b" " in word for word in words)
     falling = len(counts) > 2 and all(n >= after for n, after in pairwise(counts))
@@ -115,7 +122,7 @@ def _open_word_counts(files: Sequence[File], options: Options) -> WordCountsRead
 
 
 class WordCountsReader(RecordReader):
-    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         records = [
             {"id": name.rpartition(".")[0] or name, "counts": self._counts(file)} for name, file in chunk.data
         ]

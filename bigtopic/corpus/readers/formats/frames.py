@@ -49,9 +49,7 @@ def _open_arrow(source: Any, options: Options) -> ArrowTableReader | matrix.Matr
         )
         return matrix.open_reader(np.column_stack([c.to_numpy() for c in whole.columns]), words, _NAME)
     size, stream = getattr(table, "num_rows", None), ArrowStream(_NAME, layout, batches)
-    return ArrowTableReader(
-        "arrow", options, kind, size, "docs", taken=layout.taken, layout=layout, stream=stream
-    )
+    return ArrowTableReader("arrow", options, kind, size=size, unit="docs", layout=layout, stream=stream)
 
 
 def _table(source: Any) -> Any:
@@ -125,9 +123,10 @@ def frame_layout(frame: Any, options: Options, where: str, first: Any = None) ->
         tuple(map(str, frame.columns)),
         lambda i: list(series_values(begin.iloc[:, i])),
         tuple(dtype.kind in "biuf" for dtype in frame.dtypes),
+        where,
         names_rows=begin.index.inferred_type == "string",
     )
-    layout = table_layout(table, options, where)
+    layout = table_layout(table, options)
     if not layout.matrix:
         check_unique(layout, where)
     return layout
@@ -166,10 +165,8 @@ def _open_pandas(source: Any, options: Options) -> DocumentReader | matrix.Matri
     if layout.triple is not None:
         table = require("pyarrow", "parquet").Table
         return _open_arrow(table.from_pandas(frame, preserve_index=False), options)
-    kind, size = frame_kind(frame, layout), len(frame)
-    return FrameReader(
-        "pandas", options, kind, size, "docs", taken=layout.taken, layout=layout, stream=_FrameStream(frame)
-    )
+    kind, stream = frame_kind(frame, layout), _FrameStream(frame)
+    return FrameReader("pandas", options, kind, size=len(frame), unit="docs", layout=layout, stream=stream)
 
 
 def _counts(frame: Any) -> Any:
@@ -207,7 +204,7 @@ def _open_parquet(files: Sequence[File], options: Options) -> ParquetReader:
     layout, kind = arrow_layout(schemas[0], partial(_batches, first), options, first.path)
     refuse_matrix(layout, first.path, "pyarrow.parquet.read_table")
     return ParquetReader(
-        "parquet", options, kind, sum(sizes), "docs", files=tuple(files), taken=layout.taken, layout=layout
+        "parquet", options, kind, size=sum(sizes), unit="docs", files=tuple(files), layout=layout
     )
 
 

@@ -222,7 +222,8 @@ def _reader(name: str, path: str, x: Any, obs: Any, words: Any, options: Options
     x = checked_csr(x, what) if hasattr(x, "tocsr") else x
     stream = MatrixStream(x, what, obs.iloc)
     options = replace(options, vocabulary=vocabulary)
-    return AnnDataReader(stream, options, len(vocabulary), x.shape[0], "anndata", taken={"counts": path})
+    taken, n_words = {"counts": path}, len(vocabulary)
+    return AnnDataReader("anndata", options, size=x.shape[0], taken=taken, stream=stream, width=n_words)
 
 
 def _var_names(words: list[str], name: str) -> list[str]:
@@ -354,7 +355,8 @@ def _tenx_reader(
     check_width(x.shape, vocabulary, name)
     options = replace(options, vocabulary=vocabulary)
     n_cells, n_genes = x.shape
-    return MatrixReader(MatrixStream(x, name, cells), options, n_genes, n_cells, "tenx", taken=taken)
+    stream = MatrixStream(x, name, cells)
+    return MatrixReader("tenx", options, size=n_cells, taken=taken, stream=stream, width=n_genes)
 
 
 def _words(genes: list[list[str]]) -> tuple[list[str], int]:

@@ -35,9 +35,7 @@ def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
     stream = IterableStream(first, items, again)
-    return IterableReader(
-        "iterable", options, kind, size, "docs", taken=layout.taken, layout=layout, stream=stream
-    )
+    return IterableReader("iterable", options, kind, size=size, unit="docs", layout=layout, stream=stream)
 
 
 class IterableStream:
@@ -69,12 +67,8 @@ def _take(items: Iterator[Any]) -> list[Any]:
     documents: list[Any] = []
     weight = 0
     for item in islice(items, CHUNK_DOCS):
-        if type(item) is str:  # no more than need be for each of many texts
-            documents.append(item)
-            weight += len(item)
-        else:
-            documents.append(listed := _listed(item))
-            weight += _weight(listed)
+        documents.append(_listed(item))
+        weight += _weight(documents[-1])
         if weight >= CHUNK_BYTES:
             break
     return documents

@@ -12,13 +12,13 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Format, Options
+from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Format, Options, Reader
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.stored_matrix import loaded
 from bigtopic.corpus.readers.support.columns import id_texts
@@ -53,7 +53,8 @@ def open_reader(source: Any, options: Options, name: str = "") -> MatrixReader:
     check_width(source.shape, options.vocabulary, name)
     # Rows can only be sliced quickly from CSR.
     source = checked_csr(source, name) if hasattr(source, "tocsr") else source
-    return MatrixReader(MatrixStream(source, name), options, source.shape[1], source.shape[0])
+    n_docs, n_words = source.shape
+    return MatrixReader("matrix", options, size=n_docs, stream=MatrixStream(source, name), width=n_words)
 
 
 @dataclass(frozen=True)
@@ -85,26 +86,10 @@ def _row_ranges(indptr: np.ndarray | None, n_rows: int, n_columns: int) -> Itera
 
 
 @dataclass
-class MatrixReader:
+class MatrixReader(Reader):
     """Rows travel in the chunks, so that a worker needs nothing of the matrix itself."""
 
-    stream: Any
-    options: Options
-    n_words: int
-    size: int | None
-    name: str = "matrix"
     unit: str = "docs"
-    taken: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def vocabulary(self) -> list[str] | None:
-        return self.options.vocabulary
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "stream": None}
-
-    def streams(self) -> list[Any]:
-        return [self.stream]
 
     def parse(self, chunk: Chunk) -> RawBlock:
         rows, ids = chunk.data

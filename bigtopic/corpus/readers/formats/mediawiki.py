@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.containers.files import File, intact
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers.containers.pieces import PieceStream, after, chunk_bytes, first_line
 from bigtopic.corpus.readers.support.records import RecordReader
 from bigtopic.errors import InputError, require
 
@@ -52,12 +52,6 @@ def _head(file: File) -> bytes:
     return file.sample[:at]
 
 
-def page_end(buffer: bytes, start: int) -> int:
-    """Position after the first page that ends after `start`, or -1."""
-    found = buffer.find(_PAGE_END, start)
-    return found + len(_PAGE_END) if found >= 0 else -1
-
-
 def articles(data: bytes, head: bytes) -> list[bytes]:
     """The pages in some bytes that are articles; the first may follow the head of the dump."""
     pages = (page[max(0, page.find(b"<page>")) :] for page in data.split(_PAGE_END)[:-1])
@@ -74,25 +68,19 @@ def _is_article(page: bytes, head: bytes) -> bool:
     return prefix is None or b">" + prefix[1] + b"</namespace>" not in head
 
 
-@dataclass(frozen=True)
-class MediaWikiStream:
-    file: File
-    head: bytes
-    whole: bool
-
-    def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, page_end, n_shorter=4, whole=self.whole):
-            yield replace(chunk, n_docs=len(articles(chunk.data, self.head))) if self.whole else chunk
-
-
 @dataclass
 class MediaWikiReader(RecordReader):
     heads: dict[str, bytes] = field(default_factory=dict)
 
-    def streams(self) -> list[MediaWikiStream]:
-        return [MediaWikiStream(file, self.heads[file.path], self.options.whole) for file in self.files]
+    def streams(self) -> list[PieceStream]:
+        def stream(file: File) -> PieceStream:
+            head = self.heads[file.path]
+            count = lambda data: len(articles(data, head))  # noqa: E731
+            return PieceStream(file, self.options.whole, count, after(_PAGE_END), n_shorter=4)
 
-    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
+        return list(map(stream, self.files))
+
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         import mwxml
 
         file = self.file_of(chunk)
@@ -123,10 +111,6 @@ def _last(page: Any) -> str:
     return text
 
 
-def _prefix(link: Any) -> str:
-    return str(link.title).partition(":")[0].strip()
-
-
 def _plain(wikitext: str, left_out: set[str]) -> str:
     """Wikitext without its markup; all of it where that is nested more deeply than the library follows it."""
     import mwparserfromhell
@@ -134,7 +118,8 @@ def _plain(wikitext: str, left_out: set[str]) -> str:
     try:
         code = mwparserfromhell.parse(wikitext)
         for node in [*code.filter_wikilinks(recursive=False), *code.filter_tags(recursive=False)]:
-            if str(node.tag) == "ref" if hasattr(node, "tag") else _prefix(node) in left_out:
+            title = str(getattr(node, "title", ""))
+            if str(getattr(node, "tag", "")) == "ref" or title.partition(":")[0].strip() in left_out:
                 code.remove(node)
         return str(code.strip_code())
     except RecursionError:

@@ -21,8 +21,8 @@ from typing import Any
 
 from bigtopic.corpus.readers.base import Chunk, Format, Options
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.lines import LineStream, lines_of, sample_lines
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line
+from bigtopic.corpus.readers.containers.lines import count_documents, lines_of, sample_lines, sample_matches
+from bigtopic.corpus.readers.containers.pieces import PieceStream, chunk_bytes, first_line
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.header import BODIES
 from bigtopic.corpus.readers.support.records import LineRecordReader
@@ -33,12 +33,12 @@ __all__ = ["FORMATS"]
 
 
 def _open_text(files: Sequence[File], options: Options) -> TextReader:
-    return TextReader("text", options, size=sum(file.size for file in files), files=tuple(files))
+    return TextReader("text", options, files=tuple(files))
 
 
 class TextReader(DocumentReader):
-    def streams(self) -> list[LineStream]:
-        return [LineStream(file, self.options.whole) for file in self.files]
+    def streams(self) -> list[PieceStream]:
+        return [PieceStream(file, self.options.whole, count_documents) for file in self.files]
 
     def documents(self, chunk: Chunk) -> Documents:
         file, settings = self.file_of(chunk), self.options.text
@@ -64,9 +64,8 @@ def _is_mallet(file: File) -> float:
         return 0.0
     if file.name.lower().endswith(".mallet"):
         return 0.85 if all(len(line.split(maxsplit=2)) > 2 for line in sample_lines(file)) else 0.0
-    found = [_LINE.fullmatch(line.rstrip()) for line in sample_lines(file)]
-    matches = [line for line in found if line is not None]
-    if len(matches) < 3 or len(matches) < len(found) or _is_header(matches[0][0]):
+    matches = sample_matches(file, _LINE)
+    if len(matches) < 3 or _is_header(matches[0][0]):
         return 0.0
     ids, labels = {line[1] for line in matches}, {line[2] for line in matches}
     names = not all(_LABEL_NUMBER.fullmatch(label) and b"." in label for label in labels)

@@ -57,7 +57,7 @@ class _Sheet:
     title: str
     width: int = 0
     header: list[Any] | None = None
-    triple: tuple[int, int, int] | None = None
+    triple: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, file: File) -> _Sheet:

@@ -60,7 +60,7 @@ def arrow_layout(schema: Any, batches: Batches, options: Options, where: str) ->
             return batch.column(0).to_pylist() if batch is not None else []
 
     numeric = tuple(types.is_integer(kind) or types.is_floating(kind) for kind in schema.types)
-    layout = table_layout(Sample(tuple(schema.names), first, numeric), options, where)
+    layout = table_layout(Sample(tuple(schema.names), first, numeric, where), options)
     if layout.matrix:
         return layout, "matrix"
     check_unique(layout, where)
@@ -103,15 +103,11 @@ class ArrowStream:
         return getattr(self.batches, "repeatable", True)
 
     def chunks(self) -> Iterator[Chunk]:
-        columns = list(self.layout.used)
-        if self.layout.triple is None:
-            yield from self._rows(self.batches(CHUNK_DOCS, columns))
-        else:
+        columns, row = list(self.layout.used), 0
+        if self.layout.triple is not None:
             yield from self._documents(self.batches(_TRIPLES, columns))
-
-    def _rows(self, batches: Iterator[Any]) -> Iterator[Chunk]:
-        row = 0
-        for batch in batches:
+            return
+        for batch in self.batches(CHUNK_DOCS, columns):
             n = batch.num_rows
             yield Chunk(self.name, n, row, row + n, batch, n_docs=n)
             row += n

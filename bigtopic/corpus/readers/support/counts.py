@@ -7,7 +7,7 @@ words unused, so claims can exceed what a file holds; but nothing is allocated f
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.readers.author_names import DoubtfulNames, author_names
+from bigtopic.corpus.readers.base import Place
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.raw import RawBlock
@@ -23,7 +24,6 @@ from bigtopic.errors import InputError, VocabularyMismatch, argument
 __all__ = [
     "LARGEST",
     "WANTED",
-    "DocumentAuthors",
     "author_csr",
     "canonical",
     "check_counts",
@@ -134,9 +134,7 @@ class DocumentAuthors(NamedTuple):
     doubtful_author: str | None
 
 
-def author_csr(
-    lists: Sequence[Any], place: Callable[[int], str], separator: str | None = None
-) -> DocumentAuthors:
+def author_csr(lists: Sequence[Any], place: Place, separator: str | None = None) -> DocumentAuthors:
     """Authors of each document.
 
     Parameters
@@ -171,7 +169,7 @@ def shown(body: Any) -> str:
 
 def count_pairs(
     bodies: Sequence[Any],
-    place: Callable[[int], str],
+    place: Place,
     fixed: bool,
     n_words: int | None,
     most_words: int,

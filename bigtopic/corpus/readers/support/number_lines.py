@@ -7,16 +7,17 @@ Lines "head id:count id:count ..." are what LDA-C and SVMlight share; a line is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Reader
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.lines import LineStream, sample_lines
-from bigtopic.corpus.readers.containers.pieces import chunk_array, count_byte, first_line, pieces
+from bigtopic.corpus.readers.containers.lines import count_documents, sample_lines
+from bigtopic.corpus.readers.containers.pieces import PieceStream, chunk_array, count_byte, first_line, pieces
 from bigtopic.corpus.readers.support.counts import (
     canonical,
     check_documents,
@@ -88,40 +89,28 @@ def id_range(files: Sequence[File], vocabulary: list[str] | None = None) -> tupl
 
 
 @dataclass
-class PairsReader:
+class PairsReader(Reader):
     """base : the smallest id; counted : a line begins with the number of its pairs, else with a label, which is kept"""
 
-    name: str
-    files: tuple[File, ...]
-    options: Options
-    n_words: int
+    _: KW_ONLY
     base: int
     counted: bool
-    unit: str = "B"
-    taken: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def vocabulary(self) -> list[str] | None:
-        return self.options.vocabulary
-
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self.files)
-
-    def streams(self) -> list[LineStream]:
-        return [LineStream(file, self.options.whole, skip=(b"#",), independent=True) for file in self.files]
+    def streams(self) -> list[PieceStream]:
+        count, whole = partial(count_documents, skip=(b"#",)), self.options.whole
+        return [PieceStream(file, whole, count, independent=True) for file in self.files]
 
     def parse(self, chunk: Chunk) -> RawBlock:
         from bigtopic.corpus.readers.support import _kernels as kernels
 
-        file = next(file for file in self.files if file.path == chunk.name)
+        file = self.file_of(chunk)
         data = chunk_array(chunk, file)
         n_lines, n_pairs = count_byte(data, b"\n") + 1, count_byte(data, b":")
         indptr, heads = np.zeros(n_lines + 1, np.int64), np.empty(n_lines, np.float64)
         words, counts = buffers.empty(n_pairs, np.int32), buffers.empty(n_pairs, np.float32)
-        weights = self.options.weights
+        n_words, weights = self.n_words or 0, self.options.weights
         code, position, n_docs, nnz, zeros, unsorted = kernels.parse_pairs(
-            data, self.base, self.n_words, self.counted, weights, indptr, words, counts, heads
+            data, self.base, n_words, self.counted, weights, indptr, words, counts, heads
         )
         if code != kernels.OK:
             raise self._error(code, data, position, chunk, file)
@@ -137,7 +126,7 @@ class PairsReader:
         line = first_line(chunk, file) + count_byte(data[:position], b"\n")
         place = f"{chunk.name}, line {line}"
         if code == kernels.BAD_ID:
-            low, high = self.base, self.base + self.n_words - 1
+            low, high = self.base, self.base + (self.n_words or 0) - 1
             of = "the vocabulary has no more words" if self.vocabulary else "as in the rest of the file"
             return InputError(
                 f"{place} has a word id outside {low} .. {high} ({of}); give the vocabulary that belongs to the file"
@@ -225,38 +214,24 @@ def _out_of_order(place: str, document: int) -> InputError:
 
 
 @dataclass
-class TriplesReader:
+class TriplesReader(Reader):
     """Reads `TripleFile`s of one width."""
 
-    name: str
-    files: list[TripleFile]
-    options: Options
-    unit: str = "B"
-    taken: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    triples: list[TripleFile]
 
     def __post_init__(self) -> None:
-        offsets = np.cumsum([0, *(file.n_docs for file in self.files)])
-        self.files = [replace(f, offset=int(o)) for f, o in zip(self.files, offsets, strict=False)]
-
-    @property
-    def vocabulary(self) -> list[str] | None:
-        return self.options.vocabulary
-
-    @property
-    def n_words(self) -> int:
-        return self.files[0].n_words
-
-    @property
-    def size(self) -> int:
-        return sum(file.file.size for file in self.files)
+        super().__post_init__()
+        offsets = np.cumsum([0, *(file.n_docs for file in self.triples)])
+        self.triples = [replace(f, offset=int(o)) for f, o in zip(self.triples, offsets, strict=False)]
 
     def streams(self) -> list[TripleFile]:
-        return self.files
+        return self.triples
 
     def parse(self, chunk: Chunk) -> RawBlock:
         from bigtopic.corpus.readers.support import _kernels as kernels
 
-        source = next(f for f in self.files if f.file.path == chunk.name)
+        source = next(f for f in self.triples if f.file.path == chunk.name)
         assert chunk.first_row is not None and chunk.n_docs is not None
         data = chunk_array(chunk, source.file)
         most = len(data) // 4 + 1  # entries: a line has two digits, a blank and its end at least
@@ -311,7 +286,9 @@ def open_triples(name: str, files: list[TripleFile], options: Options) -> Triple
     """
     vocabulary, taken = vocabulary_beside(options.vocabulary, files[0].file, files[0].n_words)
     check_header(files, vocabulary)
-    return TriplesReader(name, files, replace(options, vocabulary=vocabulary), taken=taken)
+    options = replace(options, vocabulary=vocabulary)
+    paths = tuple(triples.file for triples in files)
+    return TriplesReader(name, options, taken=taken, width=files[0].n_words, files=paths, triples=files)
 
 
 def check_header(files: Sequence[TripleFile], vocabulary: list[str] | None) -> None:

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, Self
 
 from bigtopic.corpus.columns import MISSING_TYPES, is_missing
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.lines import LineStream, lines_of
-from bigtopic.corpus.readers.containers.pieces import first_line
+from bigtopic.corpus.readers.containers.lines import count_documents, filled_lines
+from bigtopic.corpus.readers.containers.pieces import PieceStream
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of, kind_of_all
 from bigtopic.corpus.readers.support.header import BODIES, PLAINEST, SAMPLE_ROWS, fold, kind_of_cells
@@ -112,8 +112,8 @@ def _layout(records: Sequence[Any], options: Options, where: str) -> TableLayout
         _refuse_inverted(names, where)
     texts = any(fold(name) in PLAINEST for name in names)
     numbers = not texts and all(kind_of_cells(first(i)) == "number" for i in range(len(names)))
-    table = Sample(names, first, (numbers,) * len(names))
-    layout = table_layout(table, options, where, _inner_body(records), "field")
+    table = Sample(names, first, (numbers,) * len(names), where, "field", _inner_body(records))
+    layout = table_layout(table, options)
     if layout.matrix:
         return None
     if layout.triple:
@@ -125,7 +125,7 @@ def _layout(records: Sequence[Any], options: Options, where: str) -> TableLayout
 
 
 def record_documents(
-    items: Sequence[Any], layout: TableLayout, place: Callable[[int], str], complete: bool = True
+    items: Sequence[Any], layout: TableLayout, place: Place, complete: bool = True
 ) -> Documents:
     """Split records into documents, ids, authors and columns; `complete` refuses a record without a document."""
     if not layout.bodies:
@@ -177,10 +177,9 @@ class RecordReader(DocumentReader):
             When a requested field is not one of them.
         """
         layout, kind = record_layout([example], options, files[0].path)
-        size = sum(file.size for file in files)
-        return cls(name, options, kind, size, files=tuple(files), layout=layout, taken=taken)
+        return cls(name, options, kind, files=tuple(files), layout=layout, taken=taken)
 
-    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         raise NotImplementedError
 
     def documents(self, chunk: Chunk) -> Documents:
@@ -192,18 +191,13 @@ class RecordReader(DocumentReader):
 class LineRecordReader(RecordReader):
     """A record per line; blank lines are passed over. A subclass turns a line into a record."""
 
-    def streams(self) -> list[LineStream]:
-        return [LineStream(file, self.options.whole, skip=()) for file in self.files]
+    def streams(self) -> list[PieceStream]:
+        count = partial(count_documents, skip=())
+        return [PieceStream(file, self.options.whole, count) for file in self.files]
 
     def record(self, line: str, place: Callable[[], str]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
-        file = self.file_of(chunk)
-        lines = lines_of(chunk, file, self.options.text)
-        numbered = [(i, line) for i, line in enumerate(lines) if line.strip()]
-
-        def place(i: int) -> str:
-            return f"{chunk.name}, line {first_line(chunk, file) + numbered[i][0]}"
-
-        return [self.record(line, partial(place, i)) for i, (_, line) in enumerate(numbered)], place
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
+        lines, place = filled_lines(chunk, self.file_of(chunk), self.options.text)
+        return [self.record(line, partial(place, i)) for i, line in enumerate(lines)], place

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,8 @@ _MOST_LONG = 8  # columns of a table of (document, word, count): the words of a 
 _FEWEST_ROWS = 4  # which tell ids from counts
 _SENTENCE = 4  # words, in the mean, from which on a column holds texts
 _LABEL = 2  # words, in the mean, up to which it holds labels
-_NAME_THEM = "{}, {} and {}".format(
-    *(argument(f"{role}_column", ...) for role in ("document", "word", "count"))
-)
+_ROLES = {"document": DOCUMENTS, "word": WORDS, "count": COUNTS}
+_NAME_THEM = "{}, {} and {}".format(*(argument(f"{role}_column", ...) for role in _ROLES))
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Sample:
     names : of the columns
     first : position -> the first values of the column, as Python has them
     numeric : whether each column holds numbers and nothing else
+    where, what : the table, and what it calls a column, for messages
+    inner : "outer.inner" of a field inside another that could be the text, for messages
     named : the table names its columns; else they are called "0", "1", ...
     names_rows : the table names its rows, so that each is a document
     """
@@ -60,8 +62,19 @@ class Sample:
     names: tuple[str, ...]
     first: Callable[[int], Sequence[Any]]
     numeric: tuple[bool, ...]
+    where: str
+    what: str = "column"
+    inner: str = ""
     named: bool = True
     names_rows: bool = False
+
+    @cached_property
+    def folded(self) -> list[str]:
+        return [fold(name) for name in self.names]
+
+    def usual(self, names: Sequence[str]) -> list[int]:
+        """Positions of the columns with these names, by the order of the names."""
+        return [self.folded.index(name) for name in names if name in self.folded]
 
     def kind(self, i: int) -> str:
         """Of the values in a column, see `kind_of_cells`."""
@@ -86,7 +99,7 @@ class TableLayout:
     """
 
     names: tuple[Any, ...] = ()
-    triple: tuple[int, int, int] | None = None
+    triple: tuple[int, ...] | None = None
     bodies: tuple[int, ...] = ()
     id: int | None = None
     authors: int | None = None
@@ -102,7 +115,12 @@ class TableLayout:
     @property
     def positions(self) -> tuple[int, ...]:
         """The columns that are read."""
-        positions = self.triple or (*self.bodies, self.id, self.authors, *(self.kept or ()))
+        positions: Sequence[int | None] = self.triple or (
+            *self.bodies,
+            self.id,
+            self.authors,
+            *(self.kept or ()),
+        )
         return tuple(dict.fromkeys(i for i in positions if i is not None))
 
     @property
@@ -115,19 +133,14 @@ def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, w
     """The requested field, or else the first field with a usual name in any case."""
     if wanted is not None:
         if wanted not in names:
+            outer, inner, _ = str(wanted).partition(".")
             raise InputError(
                 f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}"
-                f"{did_you_mean(wanted, names)}{moved_up(wanted) if _is_inner(wanted, names) else ''}"
+                f"{did_you_mean(wanted, names)}{moved_up(wanted) if inner and outer in names else ''}"
             )
         return wanted
     folded = {fold(name): name for name in reversed(names)}
     return next((folded[name] for name in usual if name in folded), None)
-
-
-def _is_inner(name: Any, names: Sequence[str]) -> bool:
-    """Whether a name says "outer.inner" of a field that there is."""
-    outer, dot, _ = str(name).partition(".")
-    return bool(dot) and outer in names
 
 
 def moved_up(path: str) -> str:
@@ -140,15 +153,8 @@ def moved_up(path: str) -> str:
     )
 
 
-def table_layout(
-    table: Sample, options: Options, where: str, inner: str = "", what: str = "column"
-) -> TableLayout:
+def table_layout(table: Sample, options: Options) -> TableLayout:
     """Which column is what.
-
-    Parameters
-    ----------
-    where, what : the table, and what it calls a column, for messages
-    inner : "outer.inner" of a field inside another that could be the text, for messages
 
     Raises
     ------
@@ -164,57 +170,55 @@ def table_layout(
                 f"{argument('text_column', ...)} is for a table with a document per row, {_NAME_THEM} for rows of "
                 "document, word and count; choose one"
             )
-        return TableLayout(table.names, _triple_asked(table.names, asked, where, what))
+        return TableLayout(table.names, _triple_asked(table, asked))
     if options.text_column is None:
-        if all(table.numeric) and (layout := _of_numbers(table, options, where)):
+        found = [table.usual(names)[:1] for names in _ROLES.values()]
+        if all(table.numeric) and (layout := _of_numbers(table, found, options)):
             return layout
-        document, word, count = _usual_triple(table.names)
-        told = any(
-            fold(name) in TEXTS for i, name in enumerate(table.names) if i not in (document, word, count)
-        )
-        if document is not None and word is not None and not told:
-            if count is not None:
-                return _long(table.names, (document, word, count))
-            otherwise = f"; or the column of the text, with {argument('text_column', table.names[word])}"
-            raise _unclear(table, where, "a count", otherwise)
-    bodies, taken = _bodies(table, options, where, inner, what)
-    identity = _position(table.names, options.id_column, IDS, where, what)
-    authors = _position(table.names, options.author_column, AUTHORS, where, what)
+        told = any(name in TEXTS for i, name in enumerate(table.folded) if [i] not in found)
+        if found[0] and found[1] and not told:
+            if found[2]:
+                return _long(table, found)
+            word = table.names[found[1][0]]
+            otherwise = f"; or the column of the text, with {argument('text_column', word)}"
+            raise _unclear(table, "a count", otherwise)
+    bodies, taken = _bodies(table, options)
+    identity = _position(table, options.id_column, IDS)
+    authors = _position(table, options.author_column, AUTHORS)
+    names = table.names
     if options.keep_columns is None:
-        kept = tuple(i for i in range(len(table.names)) if i not in (*bodies, identity, authors))
+        kept = tuple(i for i in range(len(names)) if i not in (*bodies, identity, authors))
     else:
-        kept = tuple(
-            table.names.index(choose(name, (), table.names, what, where)) for name in options.keep_columns
-        )
-    return TableLayout(table.names, None, bodies, identity, authors, kept, taken=taken)
+        wanted = options.keep_columns
+        kept = tuple(names.index(choose(name, (), names, table.what, table.where)) for name in wanted)
+    return TableLayout(names, None, bodies, identity, authors, kept, taken=taken)
 
 
-def _of_numbers(table: Sample, options: Options, where: str) -> TableLayout | None:
+def _of_numbers(table: Sample, found: Sequence[list[int]], options: Options) -> TableLayout | None:
     """The layout of a table that holds only numbers; None where it may also be rows of numbered texts."""
-    document, word, count = _usual_triple(table.names)
     if len(table.names) <= _MOST_LONG:
-        if document is not None and word is not None and count is not None:
-            return _long(table.names, (document, word, count))
+        if all(found):
+            return _long(table, found)
         said = table.names_rows or len(options.vocabulary or ()) == len(table.names)
-        named = document is not None and word is not None
-        if not said and (named or _looks_long(table)):
+        if not said and (all(found[:2]) or _looks_long(table)):
             otherwise = f"; if each column is a word, pass their names as {argument('vocabulary', ...)}"
-            raise _unclear(table, where, "a document, a word and a count", otherwise)
+            raise _unclear(table, "a document, a word and a count", otherwise)
     return TableLayout(table.names, matrix=True, taken={"table": "a column of counts per word"})
 
 
-def _long(names: tuple[str, ...], found: tuple[int, int, int]) -> TableLayout:
+def _long(table: Sample, found: Sequence[list[int]]) -> TableLayout:
     """The layout of rows of document, word and count, in columns known by their names."""
-    taken = {"columns of document, word and count": ", ".join(names[i] for i in found)}
-    return TableLayout(names, found, taken=taken)
+    triple = tuple(i for (i,) in found)
+    taken = {"columns of document, word and count": ", ".join(table.names[i] for i in triple)}
+    return TableLayout(table.names, triple, taken=taken)
 
 
-def _unclear(table: Sample, where: str, what: str, otherwise: str) -> InputError:
+def _unclear(table: Sample, what: str, otherwise: str) -> InputError:
     shown = ", ".join(table.names[:_MOST_LONG])
     return InputError(
-        f"{where}: the columns {shown} look like rows of document, word and count, but their names do not say which "
-        f"holds {what}; name them with {_NAME_THEM} (by number where they have no names), or call them document, word "
-        f"and count{otherwise}"
+        f"{table.where}: the columns {shown} look like rows of document, word and count, but their names do not say "
+        f"which holds {what}; name them with {_NAME_THEM} (by number where they have no names), or call them document, "
+        f"word and count{otherwise}"
     )
 
 
@@ -242,83 +246,62 @@ def _number(value: Any) -> float:
         return np.nan
 
 
-def _usual_triple(names: Sequence[str]) -> tuple[int | None, int | None, int | None]:
-    """Positions of the columns with usual names of document, word and count."""
-    folded = [fold(name) for name in names]
-    document, word, count = (
-        next((folded.index(name) for name in usual if name in folded), None)
-        for usual in (DOCUMENTS, WORDS, COUNTS)
-    )
-    return document, word, count
-
-
-def _triple_asked(
-    names: tuple[str, ...], asked: tuple[Any, ...], where: str, what: str
-) -> tuple[int, int, int]:
+def _triple_asked(table: Sample, asked: tuple[Any, ...]) -> tuple[int, ...]:
     """The requested columns of document, word and count; those that are not, by their usual names."""
     found = []
-    for wanted, usual, role in zip(
-        asked, (DOCUMENTS, WORDS, COUNTS), ("document", "word", "count"), strict=True
-    ):
-        at = _position(names, wanted, usual, where, what)
+    for wanted, (role, usual) in zip(asked, _ROLES.items(), strict=True):
+        at = _position(table, wanted, usual)
         if at is None:
             raise InputError(
-                f"{where}: none of the {what}s {', '.join(names)} is known to hold the {role}; name it with "
-                f"{argument(f'{role}_column', ...)}"
+                f"{table.where}: none of the {table.what}s {', '.join(table.names)} is known to hold the {role}; name "
+                f"it with {argument(f'{role}_column', ...)}"
             )
         found.append(at)
     if len(set(found)) < 3:
         raise SettingError(
-            f"{_NAME_THEM}: {', '.join(names[i] for i in found)} are not three columns; name three"
+            f"{_NAME_THEM}: {', '.join(table.names[i] for i in found)} are not three columns; name three"
         )
-    return found[0], found[1], found[2]
+    return tuple(found)
 
 
-def _bodies(
-    table: Sample, options: Options, where: str, inner: str, what: str
-) -> tuple[tuple[int, ...], dict[str, str]]:
+def _bodies(table: Sample, options: Options) -> tuple[tuple[int, ...], dict[str, str]]:
     """The columns of the document, and what was guessed."""
-    wanted = options.text_column
+    wanted, names, what = options.text_column, table.names, table.what
     if wanted is not None:
         several = [wanted] if isinstance(wanted, (str, int)) else list(wanted)
         if not several:
             raise SettingError(
                 f"{argument('text_column')}=[] names no column; give a name, or a list of names"
             )
-        found = [_position(table.names, name, (), where, what) for name in several]
+        found = [_position(table, name, ()) for name in several]
         return tuple(at for at in found if at is not None), {}
-    folded = [fold(name) for name in table.names]
-    known = [folded.index(name) for name in BODIES if name in folded]
-    usable = [at for at in known if _may_be_text(folded[at], table.kind(at))]
+    known = table.usual(BODIES)
+    plain = [at for at in known if table.folded[at] in PLAINEST]
+    # "comments" may as well be how many there are.
+    usable = [at for at in known if table.kind(at) not in ("number", *(() if at in plain else ("code",)))]
     body = usable[0] if usable else None
-    if body is None and known and folded[known[0]] in PLAINEST:
+    if body is None and known and known[0] in plain:
         raise InputError(
-            f"{where}: {what} {table.names[known[0]]!r} holds a number where a document is expected; name "
+            f"{table.where}: {what} {names[known[0]]!r} holds a number where a document is expected; name "
             f"another {what} with {argument('text_column', ...)}, or put counts of words into a field, "
             '{"counts": {...}}'
         )
     body = _only_text(table) if body is None else body
     if body is None:
         raise InputError(
-            f"{where}: none of the {what}s {', '.join(map(str, table.names))} is known to be the text; name it with "
-            f"{argument('text_column', ...)}{moved_up(inner)}"
+            f"{table.where}: none of the {what}s {', '.join(names)} is known to be the text; name it with "
+            f"{argument('text_column', ...)}{moved_up(table.inner)}"
             + (" (or call three columns document, word, count)" if what == "column" else "")
         )
-    name = table.names[body]
-    if f"{name}.1" in table.names:  # as a table of text calls the second
+    if f"{names[body]}.1" in names:  # as a table of text calls the second
         raise InputError(
-            f"{where} has several columns {name!r}; rename or remove all but one, or name one with "
+            f"{table.where} has several columns {names[body]!r}; rename or remove all but one, or name one with "
             f"{argument('text_column', ...)}"
         )
-    others = [table.names[at] for at in usable if at != body] if body in usable else []
-    others += [table.names[i] for i, one in enumerate(folded) if one == "title" and i != body]
+    others = [names[at] for at in usable if at != body] if body in usable else []
+    others += [names[i] for i, one in enumerate(table.folded) if one == "title" and i != body]
     beside = {"kept beside it": ", ".join(others)} if others else {}
-    return (body,), {"text_column": name, **beside}
-
-
-def _may_be_text(folded: str, kind: str) -> bool:
-    """Whether a column with a usual name may be the document; "comments" may as well be how many there are."""
-    return kind != "number" and (kind != "code" or folded in PLAINEST)
+    return (body,), {"text_column": names[body], **beside}
 
 
 def _only_text(table: Sample) -> int | None:
@@ -326,7 +309,7 @@ def _only_text(table: Sample) -> int | None:
 
     Without names, the longest texts are the documents.
     """
-    free = [i for i, name in enumerate(table.names) if fold(name) not in (*IDS, *AUTHORS)]
+    free = [i for i, name in enumerate(table.folded) if name not in (*IDS, *AUTHORS)]
     kinds = {i: table.kind(i) for i in free}
     texts = [i for i in free if kinds[i] == "text"]
     found = texts or [i for i in free if kinds[i] == "document"] or [i for i in free if kinds[i] == ""]
@@ -355,10 +338,11 @@ def _are_codes(table: Sample, at: int) -> bool:
     return len(table.names) > 1 and len(cells) > 1 and all(_CODE.fullmatch(cell) for cell in cells)
 
 
-def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: str, what: str) -> int | None:
-    if wanted is not None and str(wanted).isdigit() and str(wanted) not in names and int(wanted) < len(names):
-        return int(wanted)
-    name = choose(None if wanted is None else str(wanted), usual, names, what, where)
+def _position(table: Sample, wanted: Any, usual: Sequence[str]) -> int | None:
+    names, asked = table.names, None if wanted is None else str(wanted)
+    if asked is not None and asked.isdigit() and asked not in names and int(asked) < len(names):
+        return int(asked)
+    name = choose(asked, usual, names, table.what, table.where)
     return None if name is None else names.index(name)
 
 

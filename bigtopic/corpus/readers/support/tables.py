@@ -5,14 +5,14 @@ Tables of cells are CSV and sheets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.columns import is_missing
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.counts import check_counts, count_remedy, counts_block, restrict
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
@@ -33,7 +33,7 @@ __all__ = [
     "words_of_columns",
 ]
 
-Triples = tuple[np.ndarray, np.ndarray, list[str], np.ndarray, Callable[[int], str]]
+Triples = tuple[np.ndarray, np.ndarray, list[str], np.ndarray, Place]
 _LONGEST_NUMBER = 400  # characters, more than any has that is written out
 
 
@@ -50,9 +50,7 @@ def words_of_columns(names: Sequence[str], options: Options, where: str) -> Opti
     return replace(options, vocabulary=unique_words(list(map(str, names)), f"the columns of {where}"))
 
 
-def table_documents(
-    columns: Sequence[Sequence[Any]], layout: TableLayout, place: Callable[[int], str]
-) -> Documents:
+def table_documents(columns: Sequence[Sequence[Any]], layout: TableLayout, place: Place) -> Documents:
     """Documents of a table with a row for each."""
     ids = None if layout.id is None else id_texts(columns[layout.id])
     authors = None if layout.authors is None else list(columns[layout.authors])
@@ -85,7 +83,7 @@ class Together:
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
-    def check(self, documents: Sequence[Any] | np.ndarray, place: Callable[[int], str]) -> int:
+    def check(self, documents: Sequence[Any] | np.ndarray, place: Place) -> int:
         """Number of documents among these rows, which begin with a new one. Keeps 64 bits of each.
 
         Raises
@@ -137,7 +135,7 @@ def _triples_block(
     words: np.ndarray,
     vocabulary: list[str],
     counts: np.ndarray,
-    place: Callable[[int], str],
+    place: Place,
     weights: bool,
 ) -> RawBlock:
     """Rows of (document, word, count), the rows of a document one after the other, to a block."""
@@ -162,7 +160,7 @@ class CellsReader(TableReader):
 
     untyped: bool = False
 
-    def cells(self, chunk: Chunk) -> tuple[list[list[Any]], Callable[[int], str]]:
+    def cells(self, chunk: Chunk) -> tuple[list[list[Any]], Place]:
         """The columns of a chunk, in the order of the layout, and what names each row."""
         raise NotImplementedError
 
@@ -180,7 +178,7 @@ class CellsReader(TableReader):
         return np.array(documents, object), ids, vocabulary, values, place
 
 
-def _count(value: Any, i: int, place: Callable[[int], str]) -> float:
+def _count(value: Any, i: int, place: Place) -> float:
     if value is None or value == "":
         raise empty_cell(place(i))
     try:
@@ -210,8 +208,8 @@ def cells_fields(
     InputError
         As `table_layout`, and for a table of numbers only.
     """
-    table = Sample(tuple(names), lambda i: columns[i], tuple(map(_numeric, columns)), named=header)
-    layout = table_layout(table, options, where)
+    table = Sample(tuple(names), lambda i: columns[i], tuple(map(_numeric, columns)), where, named=header)
+    layout = table_layout(table, options)
     refuse_matrix(layout, where, how)
     kind = "text" if layout.triple is None else "triples"
     return {

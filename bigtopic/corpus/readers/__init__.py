@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
 from bigtopic.corpus.readers.annotate import AnnotatedReader, values_beside
-from bigtopic.corpus.readers.base import Chunk, Format, Options, RawBlock, Reader
+from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader
 from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
 from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import known_formats
@@ -54,7 +54,7 @@ def open_source(
     text : settings of the tokeniser
     vocabulary : names of the word ids of a bag-of-words source; for text, the words to keep, others are dropped.
         A file, list, mapping, gensim Dictionary or fitted model
-    ids, authors : one per document; authors are names or lists of names. They replace those of the source
+    ids, authors : one per document; authors are names or lists of names. They replace the source's
     columns : {name: one value per document}, or a table of these, to add; or names of the source's columns to keep
         (default all)
     split_documents : divide texts and lists of tokens into pieces of this many words, or "paragraphs"
@@ -144,25 +144,21 @@ def _open_forced(source: Any, name: str, options: Options) -> Reader:
         )
     paths = _paths(source, forced=True)
     if paths is not None and format.match is not None:
-        files = _forced(format, paths, options)
-        for file in () if format.opens_folders else files:
-            refuse_foreign(file.path, file.sample, forced=True)
+        files: list[File] = []
+        for path in paths:  # a folder stands for all the files in it, unless it is the format itself
+            if not is_local_directory(str(path)):
+                files += expand([path], options.storage_options)
+            else:
+                files += [File(str(path))] if format.opens_folders else _files_of(str(path))
+        if not format.opens_folders:
+            files = with_content(files)
+            for file in files:
+                refuse_foreign(file.path, file.sample, forced=True)
         return format.open_reader(files, options)
     if format.accepts is not None and format.accepts(source):
         return format.open_reader(source, options)
     wanted = "an object of that kind" if format.match is None else "the path of a file"
     raise InputError(f"{argument('format', name)} needs {wanted}, found {type(source).__name__}")
-
-
-def _forced(format: Format, paths: list[Any], options: Options) -> list[File]:
-    """The files of a forced format; a folder stands for all the files in it, unless it is the format itself."""
-    files: list[File] = []
-    for path in paths:
-        if not is_local_directory(str(path)):
-            files += expand([path], options.storage_options)
-        else:
-            files += [File(str(path))] if format.opens_folders else _files_of(str(path))
-    return files if format.opens_folders else with_content(files)
 
 
 def _paths(source: Any, forced: bool = False) -> list[Any] | None:
@@ -255,14 +251,13 @@ def _by_format(files: list[File]) -> dict[str, list[File]]:
     kinds: dict[str, list[File]] = {}
     for some in suffixes.values():
         full = (file for file in some if not file.empty)
-        first = {file.path: _recognise(file) for file in islice(full, _LOOKED_AT)}
-        if len({*first.values()}) == 1:
-            kinds.setdefault(next(iter(first.values())), []).extend(some)
+        found = [(file, _recognise(file)) for file in islice(full, _LOOKED_AT)]
+        names = {name for _, name in found}
+        if len(names) == 1:
+            kinds.setdefault(names.pop(), []).extend(some)
             continue
-        for path, format in first.items():
-            kinds.setdefault(format, []).append(File(path))
-        for file in full:
-            kinds.setdefault(_recognise(file), []).append(file)
+        for file, name in chain(found, ((file, _recognise(file)) for file in full)):
+            kinds.setdefault(name, []).append(file)
     return kinds
 
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File, expand
-from bigtopic.corpus.readers.containers.lines import lines_of
-from bigtopic.corpus.readers.containers.pieces import pieces
+from bigtopic.corpus.readers.containers.lines import all_lines
 from bigtopic.corpus.readers.support.columns import column, id_texts
 from bigtopic.corpus.readers.support.counts import author_csr
 from bigtopic.corpus.text.raw import RawBlock
@@ -75,8 +74,7 @@ class _Lines:
     file: File
 
     def __iter__(self) -> Iterator[str]:
-        for chunk in pieces(self.file):
-            yield from lines_of(chunk, self.file, TextSettings())
+        return all_lines(self.file)
 
 
 def _shown(name: Name) -> str:
@@ -165,11 +163,6 @@ class AnnotatedReader:
     def with_text(self, settings: TextSettings) -> AnnotatedReader:
         """This reader, with other settings of the tokeniser."""
         return AnnotatedReader(self.reader.with_text(settings), self._named, self._separator)
-
-    def half_characters(self, chunk: Chunk) -> str:
-        """Where it is in the source; what was given beside it may hold it instead."""
-        where = getattr(self.reader, "half_characters", None)
-        return chunk.name if where is None else str(where(chunk))
 
     def parse(self, chunk: Chunk) -> RawBlock:
         block = self.reader.parse(chunk)

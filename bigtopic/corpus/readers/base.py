@@ -49,7 +49,7 @@ class Chunk:
     name : the file or object, for messages
     size : bytes or documents, in the reader's unit, for the progress bar
     start, stop : byte range of an uncompressed local file, or row range of a matrix
-    data : what is to be parsed, where it is not read from `name`: bytes, documents, rows of a matrix
+    data : the input, where it is not read from `name`: bytes, documents, rows of a matrix
     first_line : number of the first line, from 1, or None (counted only when a message needs it)
     first_row, n_docs : row of the first document in its source, number of documents; None where not known
     begins : the chunk is the first of its file

@@ -280,8 +280,11 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
         with readable(path):
             if "://" in path:  # fsspec keeps names and sizes; files may have come or grown since
                 file_system(path, options)[0].invalidate_cache()
-            pattern = any(c in path for c in "*?[") and not Path(path).exists()
-            found = _glob(path, options) if pattern else [path]
+            found = [path]
+            if any(c in path for c in "*?[") and not Path(path).exists():
+                system, pattern = file_system(path, options)
+                found = sorted(name for name in system.glob(pattern) if system.isfile(name))
+                found = [system.unstrip_protocol(name) for name in found] if "://" in path else found
         if not found:
             raise InputError(f"no file matches {path}; check the pattern and the folder")
         files += [File(name, options) for name in found]
@@ -306,12 +309,6 @@ def with_content(files: Sequence[File]) -> list[File]:
         several = f" and {len(empty) - 1:,} more are" if len(empty) > 1 else " is"
         warn(f"{empty[0]}{several} empty and left out")
     return kept
-
-
-def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
-    system, path = file_system(pattern, options)
-    names = sorted(name for name in system.glob(path) if system.isfile(name))
-    return [system.unstrip_protocol(name) for name in names] if "://" in pattern else names
 
 
 def _check(file: File) -> None:

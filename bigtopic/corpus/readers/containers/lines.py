@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from codecs import lookup
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from bigtopic.corpus.readers.base import Chunk, Place
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, newlines
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, newlines, pieces
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, argument
 
 __all__ = [
+    "all_lines",
     "check_encoding",
     "count_documents",
     "decode",
@@ -78,6 +79,12 @@ def lines_of(chunk: Chunk, file: File, settings: TextSettings) -> list[str]:
         text = text.removeprefix("\ufeff")
     lines = text.removesuffix("\n").split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def all_lines(file: File) -> Iterator[str]:
+    """The lines of a file in UTF-8."""
+    for chunk in pieces(file):
+        yield from lines_of(chunk, file, TextSettings())
 
 
 def filled_lines(

@@ -27,7 +27,6 @@ __all__ = [
     "first_values",
     "is_hdf5",
     "is_zarr",
-    "loaded",
     "members",
     "open_group",
     "stored_rows",
@@ -83,7 +82,7 @@ def members(file: File, root: Any, path: str) -> list[str]:
 
 def _check_hdf5(root: Any, file: File, read: Sequence[str], whole: bool = True) -> None:
     """All data must be in this file, and what is read must be plain arrays of numbers or strings; nothing linked is
-    opened. The first of what is read is read in runs of rows, never at once.
+    opened. `read[0]` is read in runs of rows, never at once.
     """
     h5py = require("h5py", "anndata")
     seen, waiting = 0, [("", root)]
@@ -149,11 +148,6 @@ class StoredMatrix:
             data, indices = stored["data"][first:last], stored["indices"][first:last]
         check_columns(indices, self.shape[1], f"{self.path} of {self.file.path}")
         return csr_array((data, indices, self.indptr - first), shape=self.shape, copy=False)
-
-
-def loaded(rows: Any) -> Any:
-    """Rows of a matrix in memory as they are, of a stored one read."""
-    return rows.load() if isinstance(rows, StoredMatrix) else rows
 
 
 def stored_rows(file: File, path: str, stored: Any, shape: tuple[int, int]) -> StoredMatrix:

@@ -34,7 +34,6 @@ from bigtopic.corpus.readers.support.number_lines import (
     check_header,
     counts_its_pairs,
     id_range,
-    looks_like_pairs,
     open_triples,
 )
 from bigtopic.corpus.readers.support.vocabulary import vocabulary_beside
@@ -75,14 +74,6 @@ def _read_header(file: File) -> TripleFile:
         )
     n_docs, n_words, n_entries = map(whole_number, header.groups())
     return TripleFile(file, header.end(), n_docs, n_words, n_entries)
-
-
-def _is_lda_c(file: File) -> float:
-    return 0.9 if looks_like_pairs(file) and counts_its_pairs(file) else 0.0
-
-
-def _is_svmlight(file: File) -> float:
-    return 0.8 if looks_like_pairs(file) and not counts_its_pairs(file) else 0.0
 
 
 def _open_lda_c(files: Sequence[File], options: Options) -> PairsReader:
@@ -227,7 +218,7 @@ def _check_entries(header: TripleFile) -> None:
 
 FORMATS = {
     "bag_of_words": Format(_open_bag_of_words, match=_is_bag_of_words),
-    "lda_c": Format(_open_lda_c, match=_is_lda_c),
-    "svmlight": Format(_open_svmlight, match=_is_svmlight),
+    "lda_c": Format(_open_lda_c, match=lambda file: 0.9 if counts_its_pairs(file) else 0.0),
+    "svmlight": Format(_open_svmlight, match=lambda file: 0.8 if counts_its_pairs(file) is False else 0.0),
     "matrix_market": Format(_open_matrix_market, match=_is_matrix_market),
 }

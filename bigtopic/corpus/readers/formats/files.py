@@ -117,8 +117,10 @@ def _is_word_counts(file: File) -> float:
 
 def _open_word_counts(files: Sequence[File], options: Options) -> WordCountsReader:
     example = {"id": "-", "counts": [("-", 1.0)]}
-    reader = WordCountsReader.open("word_counts", files, options, example, documents="one per file")
-    return replace(reader, files=(), stream=FilesStream(tuple((file.name, file) for file in files)))
+    taken = {"documents": "one per file"}
+    stream = FilesStream(tuple((file.name, file) for file in files))
+    reader = WordCountsReader.open("word_counts", files, options, example, taken=taken, stream=stream)
+    return replace(reader, files=())
 
 
 class WordCountsReader(RecordReader):

@@ -186,10 +186,6 @@ class _FrameStream:
             yield Chunk.of_rows(_NAME, start, start + len(rows), rows)
 
 
-def _is_parquet(file: File) -> float:
-    return 1.0 if file.sample[:4] == b"PAR1" else 0.0
-
-
 def _open_parquet(files: Sequence[File], options: Options) -> ParquetReader:
     schemas, sizes = [], []
     for file in files:
@@ -229,5 +225,5 @@ class ParquetReader(ArrowReader):
 FORMATS = {
     "arrow": Format(_open_arrow, accepts=_accepts_arrow),
     "pandas": Format(_open_pandas, accepts=lambda source: is_frame(source, "pandas")),
-    "parquet": Format(_open_parquet, match=_is_parquet),
+    "parquet": Format(_open_parquet, match=lambda file: 1.0 if file.sample[:4] == b"PAR1" else 0.0),
 }

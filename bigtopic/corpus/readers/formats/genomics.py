@@ -22,15 +22,13 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Format, Options
 from bigtopic.corpus.readers.containers.files import File, is_local_directory
-from bigtopic.corpus.readers.containers.lines import lines_of
-from bigtopic.corpus.readers.containers.pieces import pieces
+from bigtopic.corpus.readers.containers.lines import all_lines
 from bigtopic.corpus.readers.containers.stored_matrix import (
     StoredMatrix,
     columns_in_memory,
     first_values,
     is_hdf5,
     is_zarr,
-    loaded,
     members,
     open_group,
     stored_rows,
@@ -44,7 +42,6 @@ from bigtopic.corpus.readers.support.roles import choose
 from bigtopic.corpus.readers.support.vocabulary import unique_words
 from bigtopic.corpus.sparse import checked_csr
 from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean, either, require
 
 __all__ = ["FORMATS"]
@@ -238,7 +235,7 @@ def _var_names(words: list[str], name: str) -> list[str]:
 class AnnDataReader(MatrixReader):
     def parse(self, chunk: Chunk) -> RawBlock:
         rows, obs = chunk.data
-        block = matrix_block(loaded(rows), self.options.weights, chunk)
+        block = matrix_block(rows, self.options.weights, chunk)
 
         def place(i: int) -> str:
             return f"{chunk.name}, row {chunk.start + i}"
@@ -298,14 +295,10 @@ def _open_tenx(source: Sequence[File], options: Options) -> MatrixReader:
         raise InputError(
             f"{file.path} is not a 10x folder: it needs matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv"
         )
-    rows = [(line.split("\t") * 2)[:2] for line in _lines(genes)]
+    rows = [(line.split("\t") * 2)[:2] for line in all_lines(genes) if line.strip()]
+    names = [line for line in all_lines(cells) if line.strip()]
     x = read_transposed(matrix)
-    return _tenx_reader(x, matrix.path, rows, genes.path, _lines(cells), cells.path, options)
-
-
-def _lines(file: File) -> list[str]:
-    lines = [line for chunk in pieces(file) for line in lines_of(chunk, file, TextSettings())]
-    return [line for line in lines if line.strip()]
+    return _tenx_reader(x, matrix.path, (rows, genes.path), (names, cells.path), options)
 
 
 def _open_hdf5(file: File, options: Options) -> MatrixReader:
@@ -322,9 +315,8 @@ def _open_hdf5(file: File, options: Options) -> MatrixReader:
         x = stored_rows(file, _GROUP, group, (n_cells, n_genes))
         cells = _texts(group["barcodes"])
     rows = [list(pair) for pair in zip(ids, names, strict=True)]
-    return _tenx_reader(
-        x, file.path, rows, f"features of {file.path}", cells, f"barcodes of {file.path}", options
-    )
+    genes = rows, f"features of {file.path}"
+    return _tenx_reader(x, file.path, genes, (cells, f"barcodes of {file.path}"), options)
 
 
 def _texts(stored: Any) -> list[str]:
@@ -332,38 +324,22 @@ def _texts(stored: Any) -> list[str]:
 
 
 def _tenx_reader(
-    x: Any,
-    name: str,
-    genes: list[list[str]],
-    genes_from: str,
-    cells: list[str],
-    cells_from: str,
-    options: Options,
+    x: Any, name: str, genes: tuple[list[list[str]], str], cells: tuple[list[str], str], options: Options
 ) -> MatrixReader:
-    """genes : id and name of each; x : cells x genes"""
-    for found, n, what, where in (
-        (genes, x.shape[1], "genes", genes_from),
-        (cells, x.shape[0], "cells", cells_from),
-    ):
+    """x : cells x genes; genes, cells : id and name of each gene, barcodes, and where these are from"""
+    n_cells, n_genes = x.shape
+    for found, where, n, what in ((*genes, n_genes, "genes"), (*cells, n_cells, "cells")):
         if len(found) != n:
             raise InputError(f"{where} names {len(found)} {what}, but {name} has {n}; get the files again")
-    words, n_renamed = _words(genes)
+    often = Counter(gene for _, gene in genes[0])
+    words = [gene if often[gene] == 1 else id for id, gene in genes[0]]
     taken = {"documents": "cells, named by barcodes", "words": "names of genes"}
-    if n_renamed:
+    if n_renamed := sum(often[gene] > 1 for _, gene in genes[0]):
         taken["words"] += f", ids for {n_renamed} that share a name"
-    vocabulary = options.vocabulary or unique_words(words, genes_from)
+    vocabulary = options.vocabulary or unique_words(words, genes[1])
     check_width(x.shape, vocabulary, name)
-    options = replace(options, vocabulary=vocabulary)
-    n_cells, n_genes = x.shape
-    stream = MatrixStream(x, name, cells)
+    options, stream = replace(options, vocabulary=vocabulary), MatrixStream(x, name, cells[0])
     return MatrixReader("tenx", options, size=n_cells, taken=taken, stream=stream, width=n_genes)
-
-
-def _words(genes: list[list[str]]) -> tuple[list[str], int]:
-    """Names of genes, ids in place of names that several have; and how many these are."""
-    often = Counter(name for _, name in genes)
-    words = [name if often[name] == 1 else id for id, name in genes]
-    return words, sum(often[name] > 1 for _, name in genes)
 
 
 FORMATS = {

@@ -79,10 +79,7 @@ def _weight(item: Any) -> int:
     if isinstance(item, str):
         return len(item)
     if isinstance(item, Mapping):
-        return sum(
-            len(v) if isinstance(v, str) else 8 * len(v) if hasattr(v, "__len__") else 8
-            for v in item.values()
-        )
+        return sum(map(_weight, item.values()))
     return 8 * len(item) if hasattr(item, "__len__") else 8
 
 

@@ -164,7 +164,11 @@ class JsonLinesReader(RecordReader):
         # Few chunks show more keys than their objects have: only their lines are looked at.
         if chunk.data.count(b'":') != sum(len(item) for item in items if type(item) is dict):
             for i, (item, line) in enumerate(zip(items, lines, strict=True)):
-                if type(item) is dict and line.count('":') != _n_keys(item):
+                if type(item) is not dict:
+                    continue
+                # Of an object and of the objects in its fields: where a line shows more, one may be there twice.
+                inner = sum(len(value) for value in item.values() if type(value) is dict)
+                if line.count('":') != len(item) + inner:
                     json.loads(line, object_pairs_hook=partial(_once, place(i)))
         return items, place
 
@@ -190,11 +194,6 @@ class JsonLinesReader(RecordReader):
 
 
 _TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
-
-
-def _n_keys(item: dict[str, Any]) -> int:
-    """Fields of an object and of the objects in its fields: where a line shows more, one may be there twice."""
-    return len(item) + sum(len(value) for value in item.values() if type(value) is dict)
 
 
 def _once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

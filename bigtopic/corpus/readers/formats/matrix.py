@@ -20,7 +20,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Format, Options, Reader
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.stored_matrix import loaded
+from bigtopic.corpus.readers.containers.stored_matrix import StoredMatrix
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.counts import check_width, count_remedy, counts_block, first_wrong
 from bigtopic.corpus.sparse import (
@@ -93,19 +93,19 @@ class MatrixReader(Reader):
 
     def parse(self, chunk: Chunk) -> RawBlock:
         rows, ids = chunk.data
-        block = matrix_block(loaded(rows), self.options.weights, chunk)
+        block = matrix_block(rows, self.options.weights, chunk)
         return block if ids is None else replace(block, ids=id_texts(ids))
 
 
 def matrix_block(rows: Any, weights: bool, chunk: Chunk) -> RawBlock:
-    """Documents of a 2-d ndarray or sparse matrix, the rows of a chunk.
+    """Documents of a 2-d ndarray or sparse matrix, or a `StoredMatrix`, the rows of a chunk.
 
     Raises
     ------
     InputError
         Naming row and column of a count that is negative, not finite, or fractional without `weights`.
     """
-    name = chunk.name
+    name, rows = chunk.name, rows.load() if isinstance(rows, StoredMatrix) else rows
     check_numbers(rows.dtype, name)
     sparse = hasattr(rows, "tocsr")
     if sparse:
@@ -134,14 +134,12 @@ def matrix_block(rows: Any, weights: bool, chunk: Chunk) -> RawBlock:
 _DAMAGED = (
     ValueError,
     TypeError,
-    KeyError,
-    IndexError,
+    LookupError,
     AttributeError,
     EOFError,
     OverflowError,
     MemoryError,
     SyntaxError,
-    RecursionError,
     RuntimeError,
     tokenize.TokenError,
     zipfile.BadZipFile,

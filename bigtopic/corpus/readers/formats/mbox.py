@@ -37,7 +37,8 @@ def match(file: File) -> float:
 
 def open_reader(files: Sequence[File], options: Options) -> MboxReader:
     example = {"id": "-", "text": "-", "from": "-", "date": "-"}
-    return MboxReader.open("mbox", files, options, example, documents="subject and text of each message")
+    taken = {"documents": "subject and text of each message"}
+    return MboxReader.open("mbox", files, options, example, taken=taken)
 
 
 class MboxReader(RecordReader):
@@ -79,21 +80,17 @@ _POLICY = _Policy()
 
 def _record(data: bytes, place: Callable[[], str]) -> dict[str, str]:
     try:
-        return _read(data.partition(b"\n")[2])
+        message = cast(EmailMessage, message_from_bytes(data.partition(b"\n")[2], policy=_POLICY))
+        return {
+            "id": _header(message, "Message-ID").strip("<>"),
+            "text": f"{_header(message, 'Subject')}\n\n{_body(message)}",
+            "from": _header(message, "From"),
+            "date": _date(_header(message, "Date")),
+        }
     except RecursionError:
         raise InputError(
             f"{place()}: the parts of this message are nested too deeply to be read; remove the message"
         ) from None
-
-
-def _read(data: bytes) -> dict[str, str]:
-    message = cast(EmailMessage, message_from_bytes(data, policy=_POLICY))
-    return {
-        "id": _header(message, "Message-ID").strip("<>"),
-        "text": f"{_header(message, 'Subject')}\n\n{_body(message)}",
-        "from": _header(message, "From"),
-        "date": _date(_header(message, "Date")),
-    }
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from bigtopic.corpus.readers.base import Chunk, Options, Place
@@ -37,11 +38,11 @@ def open_reader(files: Sequence[File], options: Options) -> MediaWikiReader:
     """Needs the extra `mediawiki`."""
     for module in ("mwxml", "mwparserfromhell"):
         require(module, "mediawiki")
-    example = {"id": "-", "text": "-"}
-    reader = MediaWikiReader.open(
-        "mediawiki", files, options, example, documents="pages of namespace 0 without redirects"
+    taken = {"documents": "pages of namespace 0 without redirects"}
+    heads = {file.path: _head(file) for file in files}
+    return MediaWikiReader.open(
+        "mediawiki", files, options, {"id": "-", "text": "-"}, taken=taken, heads=heads
     )
-    return replace(reader, heads={file.path: _head(file) for file in files})
 
 
 def _head(file: File) -> bytes:
@@ -73,12 +74,11 @@ class MediaWikiReader(RecordReader):
     heads: dict[str, bytes] = field(default_factory=dict)
 
     def streams(self) -> list[PieceStream]:
-        def stream(file: File) -> PieceStream:
-            head = self.heads[file.path]
-            count = lambda data: len(articles(data, head))  # noqa: E731
-            return PieceStream(file, self.options.whole, count, after(_PAGE_END), n_shorter=4)
+        def count(head: bytes, data: bytes) -> int:
+            return len(articles(data, head))
 
-        return list(map(stream, self.files))
+        whole, find, heads = self.options.whole, after(_PAGE_END), self.heads
+        return [PieceStream(f, whole, partial(count, heads[f.path]), find, n_shorter=4) for f in self.files]
 
     def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         import mwxml

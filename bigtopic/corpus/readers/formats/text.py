@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from codecs import lookup
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,7 +28,6 @@ from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.header import BODIES
 from bigtopic.corpus.readers.support.records import LineRecordReader
 from bigtopic.corpus.text.utf8 import Utf8Lines
-from bigtopic.errors import InputError
 
 __all__ = ["FORMATS"]
 
@@ -65,28 +65,26 @@ def _is_mallet(file: File) -> float:
     if file.name.lower().endswith(".mallet"):
         return 0.85 if all(len(line.split(maxsplit=2)) > 2 for line in sample_lines(file)) else 0.0
     matches = sample_matches(file, _LINE)
-    if len(matches) < 3 or _is_header(matches[0][0]):
+    header = matches[0][0].decode(errors="replace").lower().split("\t") if matches else ()
+    if len(matches) < 3 or any(name.strip() in BODIES for name in header):
         return 0.0
     ids, labels = {line[1] for line in matches}, {line[2] for line in matches}
     names = not all(_LABEL_NUMBER.fullmatch(label) and b"." in label for label in labels)
     return 0.85 if len(ids) == len(matches) and len(labels) < len(matches) and names else 0.0
 
 
-def _is_header(line: bytes) -> bool:
-    return any(name.strip().lower().decode(errors="replace") in BODIES for name in line.split(b"\t"))
-
-
-def _open_mallet(files: Sequence[File], options: Options) -> MalletReader:
+def _open_mallet(files: Sequence[File], options: Options) -> LineRecordReader:
     example = {"id": "-", "label": "-", "text": "-"}
-    return MalletReader.open("mallet", files, options, example, fields="id, label and text of each line")
+    taken = {"fields": "id, label and text of each line"}
+    wrong = "holds no label; a line is an id, a label and a text: correct it"
+    return LineRecordReader.open(
+        "mallet", files, options, example, taken=taken, record=_mallet_record, wrong=wrong
+    )
 
 
-class MalletReader(LineRecordReader):
-    def record(self, line: str, place: Callable[[], str]) -> dict[str, Any]:
-        parts = line.split(maxsplit=2)
-        if len(parts) < 2:
-            raise InputError(f"{place()} holds no label; a line is an id, a label and a text: correct it")
-        return {"id": parts[0], "label": parts[1], "text": parts[2] if len(parts) > 2 else ""}
+def _mallet_record(line: str) -> dict[str, Any]:
+    identity, label, *text = line.split(maxsplit=2)
+    return {"id": identity, "label": label, "text": "".join(text)}
 
 
 _NUMBER = r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
@@ -112,35 +110,29 @@ def _is_vowpal_wabbit(file: File) -> float:
     return 0.85 if counted or titled or signed else 0.0
 
 
-def _open_vowpal_wabbit(files: Sequence[File], options: Options) -> VowpalWabbitReader:
+def _open_vowpal_wabbit(files: Sequence[File], options: Options) -> LineRecordReader:
     """Labels and tags are those that the first line has."""
-    first = next((_record(line.decode("utf-8", "replace")) for line in sample_lines(files[0])), None)
-    example = {**(first or {}), "counts": [("-", 1.0)]}
-    return VowpalWabbitReader.open("vowpal_wabbit", files, options, example, words="of all namespaces")
+    example: dict[str, Any] = {}
+    with suppress(ValueError):
+        for line in sample_lines(files[0], 1):
+            example = _record(line.decode("utf-8", "replace"))
+    example["counts"] = [("-", 1.0)]
+    taken = {"words": "of all namespaces"}
+    wrong = "is not a label, a tag, and words with counts after a bar (1 'tag|name word:2); correct it"
+    return LineRecordReader.open(
+        "vowpal_wabbit", files, options, example, taken=taken, record=_record, wrong=wrong
+    )
 
 
-class VowpalWabbitReader(LineRecordReader):
-    def record(self, line: str, place: Callable[[], str]) -> dict[str, Any]:
-        record = _record(line)
-        if record is None:
-            raise InputError(
-                f"{place()} is not a label, a tag, and words with counts after a bar (1 'tag|name word:2); correct it"
-            )
-        return record
-
-
-def _record(line: str) -> dict[str, Any] | None:
-    """What a line holds; None for one of another format."""
+def _record(line: str) -> dict[str, Any]:
+    """What a line holds; a ValueError for one of another format."""
     head, *namespaces = line.split("|")
     parts = head.split()
     tag = parts.pop() if parts and (parts[-1][0] == "'" or not head[-1].isspace()) else ""
-    try:
-        numbers = [float(part) for part in parts]
-        counts = [pair for namespace in namespaces for pair in _counts(namespace)]
-    except ValueError:
-        return None
+    numbers = [float(part) for part in parts]
+    counts = [pair for namespace in namespaces for pair in _counts(namespace)]
     if not namespaces or len(numbers) > 3:
-        return None
+        raise ValueError(line)
     record: dict[str, Any] = {"counts": counts}
     if numbers:
         record["label"] = numbers[0]

@@ -63,11 +63,7 @@ class _Sheet:
     def of(cls, file: File) -> _Sheet:
         """The first sheet with content."""
         with _opened(file) as book:
-            full = [
-                sheet.title
-                for sheet in book.worksheets
-                if any(_filled(cells) for _, cells in _numbered(sheet, file))
-            ]
+            full = [sheet.title for sheet in book.worksheets if next(_rows(sheet, file), None)]
         if not full:
             raise InputError(f"{file.path} has no rows; there is nothing to read")
         if len(full) > 1:
@@ -82,12 +78,8 @@ class _Sheet:
         return f"{self.file.path}, sheet {self.title!r}"
 
     def rows(self) -> Iterator[Row]:
-        """Number and cells of each row that has any."""
         with _opened(self.file) as book:
-            for number, cells in _numbered(book[self.title], self.file):
-                if _filled(cells):
-                    last = max(i for i, cell in enumerate(cells) if cell is not None)
-                    yield number, list(cells[: last + 1])
+            yield from _rows(book[self.title], self.file)
 
     def chunks(self) -> Iterator[Chunk]:
         rows, row, together = self._documents(), 0, Together()
@@ -120,15 +112,17 @@ class _Sheet:
             yield number, _padded(cells, self.width)
 
 
-def _numbered(sheet: Any, file: File) -> Iterator[tuple[int, Sequence[Any]]]:
-    """The rows of a sheet, those before a row that says its number included."""
+def _rows(sheet: Any, file: File) -> Iterator[Row]:
+    """Number and cells of each row that has any; rows before a row that says its number count."""
     sheet.reset_dimensions()  # what the file says of them may leave out rows and columns
     for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if number > _MOST_ROWS:
             raise InputError(
                 f"{file.path}, sheet {sheet.title!r} has rows beyond {_MOST_ROWS:,}, the last of a sheet; save it again"
             )
-        yield number, cells
+        width = max((i for i, cell in enumerate(cells, 1) if cell is not None), default=0)
+        if width:
+            yield number, list(cells[:width])
 
 
 @dataclass
@@ -160,10 +154,6 @@ def _opened(file: File) -> Iterator[Any]:
             yield book
         finally:
             book.close()
-
-
-def _filled(cells: Sequence[Any]) -> bool:
-    return any(cell is not None for cell in cells)
 
 
 def _padded(cells: list[Any], width: int) -> list[Any]:

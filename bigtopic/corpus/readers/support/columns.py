@@ -1,7 +1,7 @@
 """Converts values of a source, one per document, to a column: numbers and booleans as they are, all else as text.
 
 Dates and times become ISO 8601 (UTC where they have a zone), durations seconds, lists and mappings JSON. Cells of a
-table of text are typed as pandas would type them. The type of a column is that of all its chunks together, see
+table of text are typed as pandas would type them. All chunks of a column together decide its type, see
 `bigtopic.corpus.columns`.
 """
 

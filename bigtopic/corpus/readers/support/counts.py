@@ -228,7 +228,7 @@ def _id(word: Any) -> int:
     number = int(word)
     if number != word:
         raise ValueError(word)
-    return min(max(number, -1), 1 << 62)  # what is outside stays so, and fits int64
+    return min(max(number, -1), 1 << 62)  # one out of range stays so, and fits int64
 
 
 def _value(value: Any) -> float:

@@ -16,7 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from bigtopic.corpus.columns import Cells
 from bigtopic.corpus.readers.base import Chunk, Place, Reader
 from bigtopic.corpus.readers.support.columns import cells, column
 from bigtopic.corpus.readers.support.counts import (
@@ -59,12 +58,6 @@ class Documents:
     authors: list[Any] | None = None
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     untyped: bool = False
-
-    def typed_columns(self) -> dict[str, np.ndarray | Cells]:
-        """The columns as a block has them."""
-        if self.untyped:
-            return {name: cells(values) for name, values in self.columns.items()}
-        return {name: column(values, name, self.place) for name, values in self.columns.items()}
 
     def divided(self, how: int | str) -> tuple[Documents, np.ndarray]:
         """Their pieces, each with the id, authors and columns of its document; and which document that is."""
@@ -222,15 +215,17 @@ class DocumentReader(Reader):
         block = self._counted(documents)
         if self.vocabulary is not None and block.vocabulary is not None:
             block = restrict(block, self._index)
-        authors: Mapping[str, Any] = {}
-        if documents.authors is not None:
-            separator = self.options.author_separator
-            authors = author_csr(documents.authors, documents.place, separator)._asdict()
+        columns = {
+            name: cells(values) if documents.untyped else column(values, name, documents.place)
+            for name, values in documents.columns.items()
+        }
+        given, separator = documents.authors, self.options.author_separator
+        authors = {} if given is None else author_csr(given, documents.place, separator)._asdict()
         return replace(
             block,
             **authors,
             ids=documents.ids,
-            columns=documents.typed_columns(),
+            columns=columns,
             first_row=chunk.first_row if parents is None else None,
             parents=parents,
             texts=_texts(documents.bodies) if self.options.keep_text and self.kind == "text" else None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,11 @@ from bigtopic.errors import argument, warn
 __all__ = [
     "AUTHORS",
     "BODIES",
-    "COUNTS",
-    "DOCUMENTS",
     "IDS",
-    "KNOWN",
     "PLAINEST",
+    "ROLES",
     "SAMPLE_ROWS",
     "TEXTS",
-    "WORDS",
     "column_names",
     "fold",
     "has_header",
@@ -48,9 +45,11 @@ BODIES = (
 )
 IDS = ("id", "docid", "documentid", "key")
 AUTHORS = ("authorsparsed", "authors", "author", "tags")
-DOCUMENTS = ("doc", "document", "docid", "documentid", "id")
-WORDS = ("word", "term", "token", "feature", "wordid", "termid")
-COUNTS = ("count", "n", "freq", "frequency", "tf", "value", "weight", "counts")
+ROLES = {  # of the columns of a table of (document, word, count)
+    "document": ("doc", "document", "docid", "documentid", "id"),
+    "word": ("word", "term", "token", "feature", "wordid", "termid"),
+    "count": ("count", "n", "freq", "frequency", "tf", "value", "weight", "counts"),
+}
 TEXTS = frozenset(BODIES) - {"document", "counts"}
 _FURTHER = (
     *("title", "name", "date", "year", "month", "time", "timestamp", "createdat", "user", "url"),
@@ -58,7 +57,7 @@ _FURTHER = (
     *("genre", "sentiment", "target", "rating", "score", "stars", "language", "lang", "country"),
     *("journal", "publisher"),
 )
-KNOWN = frozenset((*BODIES, *IDS, *AUTHORS, *DOCUMENTS, *WORDS, *COUNTS, *_FURTHER))
+_KNOWN = frozenset((*BODIES, *IDS, *AUTHORS, *chain(*ROLES.values()), *_FURTHER))
 _DATE = re.compile(
     r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?"
     r"|(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,? [\w ,:+-]*\d\d:\d\d[\w ,:+-]*"
@@ -131,10 +130,8 @@ def has_header(rows: Sequence[Sequence[str]], options: Options, where: str) -> b
         return False
     below = [[row[i].strip() for row in rows[1:] if i < len(row)] for i in range(len(first))]
     votes = {_vote(cell, cells) for cell, cells in zip(first, below, strict=True)}
-    for verdict, header in _VERDICTS.items():
-        if verdict in votes:
-            return header
-    return _ambiguous(first, below, where)
+    decided = [header for verdict, header in _VERDICTS.items() if verdict in votes]
+    return decided[0] if decided else _ambiguous(first, below, where)
 
 
 def _asked(options: Options, width: int) -> set[str]:
@@ -152,7 +149,7 @@ def _vote(cell: str, below: Sequence[str]) -> str:
         return ""
     if cell in below:
         return "a value"
-    if fold(cell) in KNOWN:
+    if fold(cell) in _KNOWN:
         return "a known name"
     if _SENTENCE.fullmatch(cell):
         return "a sentence"
@@ -169,22 +166,15 @@ def _ambiguous(first: Sequence[str], below: Sequence[Sequence[str]], where: str)
     lengths = [sum(len(cell.split()) for cell in cells) / len(cells) for cells in below if cells]
     own = [len(cell.split()) for cell in first]
     distinct = len(set(first)) == len(first) and all(first)
-    if (
-        not distinct
-        or max(own) > 4
-        or not any(n >= _LONGER * mine for n, mine in zip(lengths, own, strict=False))
-    ):
+    longer = any(n >= _LONGER * mine for n, mine in zip(lengths, own, strict=False))
+    if not distinct or max(own) > 4 or not longer:
         return False
     header = len(first) > 1 and all(map(_WORD.fullmatch, first))
     shown = ", ".join(first)[:60]
-    warn(
-        f"{where}: the first row ({shown}) is taken as "
-        + (
-            f"the names of the columns; if it is a document, pass {argument('header', False)}"
-            if header
-            else f"a document; if it names the columns, pass {argument('header', True)}"
-        )
+    taken = (
+        "the names of the columns; if it is a document" if header else "a document; if it names the columns"
     )
+    warn(f"{where}: the first row ({shown}) is taken as {taken}, pass {argument('header', not header)}")
     return header
 
 

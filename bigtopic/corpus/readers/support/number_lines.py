@@ -38,7 +38,6 @@ __all__ = [
     "check_header",
     "counts_its_pairs",
     "id_range",
-    "looks_like_pairs",
     "open_triples",
 ]
 
@@ -52,15 +51,12 @@ def _wrong_count(place: str, fractional: bool) -> InputError:
     return InputError(f"{place} has a {problem}; {count_remedy('fractional' if fractional else '')}")
 
 
-def looks_like_pairs(file: File) -> bool:
-    """Whether every line sampled is a number and pairs, and some line has a pair."""
+def counts_its_pairs(file: File) -> bool | None:
+    """Whether every line sampled begins with the number of its pairs, as in LDA-C; None if they are not of pairs."""
     lines = sample_lines(file)
-    return any(b":" in line for line in lines) and all(_PAIRS.fullmatch(line.strip()) for line in lines)
-
-
-def counts_its_pairs(file: File) -> bool:
-    """Whether the first number of every line sampled is the number of its pairs, as in LDA-C."""
-    return all(line.split()[0] == b"%d" % (len(line.split()) - 1) for line in sample_lines(file))
+    if not any(b":" in line for line in lines) or not all(_PAIRS.fullmatch(line.strip()) for line in lines):
+        return None
+    return all(line.split()[0] == b"%d" % (len(line.split()) - 1) for line in lines)
 
 
 def id_range(files: Sequence[File], vocabulary: list[str] | None = None) -> tuple[int, int]:
@@ -80,11 +76,8 @@ def id_range(files: Sequence[File], vocabulary: list[str] | None = None) -> tupl
             smallest, largest = min(smallest, int(low)), max(largest, int(high))
             if vocabulary is None:
                 line = first_line(piece, file) + piece.data.count(b"\n", 0, at)
-                check_words(
-                    int(high),
-                    size,
-                    f"{file.path}, line {line} has a word id of {high}, so there are more than",
-                )
+                place = f"{file.path}, line {line} has a word id of {high}, so there are more than"
+                check_words(int(high), size, place)
     return smallest, largest
 
 

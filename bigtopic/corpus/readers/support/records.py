@@ -6,7 +6,7 @@ Files whose documents are made into records have readers whose base is here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -167,7 +167,7 @@ class RecordReader(DocumentReader):
 
     @classmethod
     def open(
-        cls, name: str, files: Sequence[File], options: Options, example: Mapping[str, Any], **taken: str
+        cls, name: str, files: Sequence[File], options: Options, example: Mapping[str, Any], **fields: Any
     ) -> Self:
         """The reader; `example` is a record with the fields that the format has.
 
@@ -177,7 +177,7 @@ class RecordReader(DocumentReader):
             When a requested field is not one of them.
         """
         layout, kind = record_layout([example], options, files[0].path)
-        return cls(name, options, kind, files=tuple(files), layout=layout, taken=taken)
+        return cls(name, options, kind, files=tuple(files), layout=layout, **fields)
 
     def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         raise NotImplementedError
@@ -189,15 +189,25 @@ class RecordReader(DocumentReader):
 
 @dataclass
 class LineRecordReader(RecordReader):
-    """A record per line; blank lines are passed over. A subclass turns a line into a record."""
+    """A record per line; blank lines are passed over.
+
+    record : makes a record of a line; a ValueError if it cannot
+    wrong : what such a line is, and what to do, for messages
+    """
+
+    _: KW_ONLY
+    record: Callable[[str], dict[str, Any]]
+    wrong: str
 
     def streams(self) -> list[PieceStream]:
         count = partial(count_documents, skip=())
         return [PieceStream(file, self.options.whole, count) for file in self.files]
 
-    def record(self, line: str, place: Callable[[], str]) -> dict[str, Any]:
-        raise NotImplementedError
-
     def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         lines, place = filled_lines(chunk, self.file_of(chunk), self.options.text)
-        return [self.record(line, partial(place, i)) for i, line in enumerate(lines)], place
+        records: list[dict[str, Any]] = []
+        try:
+            records.extend(map(self.record, lines))
+        except ValueError:
+            raise InputError(f"{place(len(records))} {self.wrong}") from None
+        return records, place

@@ -24,12 +24,10 @@ from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.header import (
     AUTHORS,
     BODIES,
-    COUNTS,
-    DOCUMENTS,
     IDS,
     PLAINEST,
+    ROLES,
     TEXTS,
-    WORDS,
     fold,
     kind_of_cells,
 )
@@ -42,8 +40,7 @@ _MOST_LONG = 8  # columns of a table of (document, word, count): the words of a 
 _FEWEST_ROWS = 4  # which tell ids from counts
 _SENTENCE = 4  # words, in the mean, from which on a column holds texts
 _LABEL = 2  # words, in the mean, up to which it holds labels
-_ROLES = {"document": DOCUMENTS, "word": WORDS, "count": COUNTS}
-_NAME_THEM = "{}, {} and {}".format(*(argument(f"{role}_column", ...) for role in _ROLES))
+_NAME_THEM = "{}, {} and {}".format(*(argument(f"{role}_column", ...) for role in ROLES))
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,7 @@ def table_layout(table: Sample, options: Options) -> TableLayout:
             )
         return TableLayout(table.names, _triple_asked(table, asked))
     if options.text_column is None:
-        found = [table.usual(names)[:1] for names in _ROLES.values()]
+        found = [table.usual(names)[:1] for names in ROLES.values()]
         if all(table.numeric) and (layout := _of_numbers(table, found, options)):
             return layout
         told = any(name in TEXTS for i, name in enumerate(table.folded) if [i] not in found)
@@ -249,7 +246,7 @@ def _number(value: Any) -> float:
 def _triple_asked(table: Sample, asked: tuple[Any, ...]) -> tuple[int, ...]:
     """The requested columns of document, word and count; those that are not, by their usual names."""
     found = []
-    for wanted, (role, usual) in zip(asked, _ROLES.items(), strict=True):
+    for wanted, (role, usual) in zip(asked, ROLES.items(), strict=True):
         at = _position(table, wanted, usual)
         if at is None:
             raise InputError(

@@ -74,7 +74,7 @@ def _joined(parts: list[Any]) -> Any:
         return "\n\n".join(filter(None, parts)) or None
     if all(isinstance(part, (list, tuple, np.ndarray)) for part in parts):
         return [item for part in parts for item in part]
-    return parts[0] if len(parts) == 1 else parts  # which is no document: the reader says where
+    return parts[0] if len(parts) == 1 else parts  # not a document: the reader says where
 
 
 class Together:
@@ -200,7 +200,7 @@ def cells_fields(
     Parameters
     ----------
     names, columns : of the columns, and the first cells of each
-    header : whether the names are those of the first row
+    header : whether the first row holds the names
     where, how : the table, and what reads it as a matrix, for messages
 
     Raises

@@ -123,6 +123,7 @@ class Reader:
     ----------
     name : of the format
     options : vocabulary is the words of fixed ids, when known
+    kind : of documents that are Python objects, such as "text"
     size : total in `unit` ("B" or "docs"), or None; of files, the sum of their sizes if it is not given
     taken : what was guessed, in short phrases for the user: {"header": "the first row", "text_column": "review"}
     width : number of fixed word ids, when the source says how many
@@ -132,6 +133,7 @@ class Reader:
 
     name: str
     options: Options
+    kind: str = ""
     _: KW_ONLY
     size: int | None = None
     unit: str = "B"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
+from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options, Place
 from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
 from bigtopic.corpus.readers.support.header import SAMPLE_ROWS
 from bigtopic.corpus.readers.support.roles import Sample, TableLayout, table_layout
@@ -154,16 +154,16 @@ def _listed(chunk: Chunk, name: str) -> list[Any]:
         ) from None
 
 
-@dataclass
+def _place(chunk: Chunk) -> Place:
+    return lambda i: f"{chunk.name}, row {chunk.start + i}"
+
+
 class ArrowReader(TableReader):
     def documents(self, chunk: Chunk) -> Documents:
         with _whole(chunk.name, chunk.start, chunk.stop):
             found = {name: _listed(chunk, name) for name in chunk.data.schema.names}
         columns: list[Any] = [found.get(name, ()) for name in self.layout.names]
-        return table_documents(columns, self.layout, self._place(chunk))
-
-    def _place(self, chunk: Chunk) -> Any:
-        return lambda i: f"{chunk.name}, row {chunk.start + i}"
+        return table_documents(columns, self.layout, _place(chunk))
 
     def parse(self, chunk: Chunk) -> RawBlock:
         with _whole(chunk.name, chunk.start, chunk.stop):
@@ -172,7 +172,7 @@ class ArrowReader(TableReader):
     def triples(self, chunk: Chunk) -> Triples:
         assert self.layout.triple is not None
         document, word, count = (chunk.data.column(self.layout.names[i]) for i in self.layout.triple)
-        place = self._place(chunk)
+        place = _place(chunk)
         for cells in (document, word, count):
             if cells.null_count:
                 at = cells.is_null().to_pylist().index(True)

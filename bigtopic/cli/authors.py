@@ -25,7 +25,7 @@ def command(corpus: str, file: str, as_json: bool) -> None:
         bigtopic authors articles.zarr authors.csv
     """
     from bigtopic.cli import _show
-    from bigtopic.corpus.readers.beside.author_file import authors_of_file
+    from bigtopic.corpus.readers.author_names import authors_of_file
     from bigtopic.corpus.store import open_corpus
 
     with source_file(file) as path:

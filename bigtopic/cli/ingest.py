@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,7 +11,6 @@ import click
 from bigtopic.cli._options import as_json, connected, number, parallel, random_state
 from bigtopic.cli._pipes import source_file
 from bigtopic.cli._values import FUNCTION, PATH, completed
-from bigtopic.support import discovery
 
 
 def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
@@ -35,12 +35,19 @@ def _with_corpus(
     return value
 
 
+def _formats() -> Mapping[str, Any]:
+    from bigtopic.corpus.readers.formats import known_formats
+
+    return known_formats()
+
+
 class _WithFormats(click.Command):
     """The verb; its help lists the formats, which are looked up when it is shown."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Formats"):
-            formatter.write_text(", ".join(discovery.names("bigtopic.corpus.readers.formats", "match")))
+            of_files = (name for name, format in _formats().items() if format.match)
+            formatter.write_text(", ".join(of_files))
 
 
 @click.command("ingest", cls=_WithFormats, short_help="Make a corpus from documents in any format.")
@@ -49,7 +56,7 @@ class _WithFormats(click.Command):
 @click.option(
     "--format",
     "format",
-    shell_complete=completed(lambda: discovery.modules("bigtopic.corpus.readers.formats")),
+    shell_complete=completed(_formats),
     help="Format, such as bag_of_words, json_lines, csv, text; detected by default.",
 )
 @click.option(

@@ -22,8 +22,8 @@ from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.order import source_order
 from bigtopic.corpus.part import PartView
-from bigtopic.corpus.readers.beside.author_names import not_a_name
-from bigtopic.corpus.readers.support.assemble import author_csr
+from bigtopic.corpus.readers.author_names import not_a_name
+from bigtopic.corpus.readers.support.counts import author_csr
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, SettingError
 

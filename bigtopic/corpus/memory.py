@@ -12,8 +12,8 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens, take
 from bigtopic.corpus.order import checked_seed, document_keys
-from bigtopic.corpus.readers.support.assemble import LARGEST
 from bigtopic.corpus.readers.support.columns import id_texts
+from bigtopic.corpus.readers.support.counts import LARGEST
 from bigtopic.corpus.readers.support.vocabulary import check_characters, read_vocabulary
 from bigtopic.corpus.sparse import check_columns, checked_csr, checked_dense
 from bigtopic.corpus.store import Corpus

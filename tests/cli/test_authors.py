@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from bigtopic.corpus.readers.beside import author_file
+from bigtopic.corpus.readers import author_names
 from bigtopic.corpus.store import open_corpus
 
 from .conftest import run
@@ -63,7 +63,7 @@ def test_wrong_files_leave_the_corpus(mine, tmp_path, content, message):
 
 
 def test_a_file_of_authors_has_a_limit(mine, tmp_path, monkeypatch):
-    monkeypatch.setattr(author_file, "_LIMIT", 1 << 20)
+    monkeypatch.setattr(author_names, "_MOST_BYTES", 1 << 20)
     (tmp_path / "authors.csv.gz").write_bytes(gzip.compress(b"d0,Ann\n" * (1 << 18)))
     assert "the limit of authors" in run("authors", mine, tmp_path / "authors.csv.gz", code=2).output
 

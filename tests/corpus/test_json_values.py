@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bigtopic.corpus.readers.containers import pieces
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.json_values import Layout, ValueStream, layout_of, values_of
+from bigtopic.corpus.readers.formats.json_lines import Layout, ValueStream, layout_of, values_of
 
 TEXT = st.text(st.sampled_from('ab"\\[]{},:\n é\u2028'), max_size=8)
 PLAIN = TEXT | st.integers() | st.booleans() | st.none() | st.floats(allow_nan=False, allow_infinity=False)

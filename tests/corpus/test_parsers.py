@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from bigtopic.corpus.blocks import offsets
 from bigtopic.corpus.readers.containers.pieces import count_byte
 from bigtopic.corpus.readers.support import _kernels as kernels
-from bigtopic.corpus.readers.support.assemble import canonical
+from bigtopic.corpus.readers.support.counts import canonical
 
 SPACE = rb"[ \t\r,]"
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -68,13 +69,18 @@ def install(tmp_path, monkeypatch) -> Iterator[Callable[[Block], None]]:
         package = import_module(".".join(Path(block.title).parent.parts))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(path.parent)])
         modules.append(f"{package.__name__}.{path.stem}")
-        if isinstance(getattr(package, "FORMATS", None), dict):  # found by looking into the folder, once
-            monkeypatch.setitem(package.FORMATS, path.stem, modules[-1])
+        forget(package)
+
+    def forget(package: ModuleType) -> None:
+        if hasattr(package, "known_formats"):  # which are found by looking into the folder, once
+            package.known_formats.cache_clear()
 
     yield put
     for name in modules:
         if sys.modules.pop(name, None) is not None:
-            delattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2])
+            package = sys.modules[name.rpartition(".")[0]]
+            delattr(package, name.rpartition(".")[2])
+            forget(package)
 
 
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=_name)

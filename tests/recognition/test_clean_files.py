@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import sources
 
-from bigtopic.corpus.readers import FORMATS, open_source
+from bigtopic.corpus.readers import known_formats, open_source
 from bigtopic.corpus.readers.containers.files import expand
 from bigtopic.corpus.readers.signatures import SIGNATURES
 
@@ -85,7 +84,7 @@ def test_every_format_of_files_is_among_them(tmp_path):
         folder.mkdir()
         source, options = make(folder, np.ones((sources.N_DOCS, sources.N_WORDS)))
         covered.add({"matrix": "saved_matrix"}.get(name := open_source(source, **options).name, name))
-    assert covered == {name for name, module in FORMATS.items() if hasattr(import_module(module), "match")}
+    assert covered == {name for name, format in known_formats().items() if format.match}
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)

@@ -17,8 +17,10 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from bigtopic.corpus.readers import FORMATS, TextSettings
+from bigtopic.corpus.readers import TextSettings
+from bigtopic.support.discovery import modules
 
+READERS = "bigtopic.corpus.readers"
 N_DOCS, N_WORDS = 60, 15
 WORDS = [f"word{i:02d}" for i in range(N_WORDS)]
 PLAIN = TextSettings(token_pattern=r"\S+")
@@ -430,10 +432,9 @@ def cut_small(monkeypatch):
     for name in [
         "containers.pieces",
         "support.arrow",
-        "support.matrix",
-        *(f"formats.{name}" for name in FORMATS),
+        *(f"formats.{name}" for name in modules(f"{READERS}.formats")),
     ]:
-        module = importlib.import_module(f"bigtopic.corpus.readers.{name}")
+        module = importlib.import_module(f"{READERS}.{name}")
         for constant, value in (("CHUNK_BYTES", 200), ("CHUNK_DOCS", 7), ("_TRIPLES", 20)):
             if hasattr(module, constant):
                 monkeypatch.setattr(module, constant, value)

@@ -52,26 +52,17 @@ def refuse_foreign(path: str, sample: bytes, *, text: bool = True, forced: bool 
         Names the format and what to do.
     """
     begin = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
-    for signature in _FORCED if forced else SIGNATURES:
-        if (text or signature.binary) and signature.matches(begin):
-            raise _refusal(path, signature)
-    if not forced and path.lower().endswith(_PAGES) and _TAG.match(begin):
-        raise _refusal(path, _PAGE)
-
-
-def _refusal(path: str, signature: Signature) -> InputError:
-    command = f": {_with_path(signature.command, path)}" if signature.command else ""
-    override = (
-        ""
-        if signature.always
-        else f" (or name its format with {argument('format', ...)} to read it as it is)"
-    )
-    return InputError(f"{path} is {signature.what}; {signature.remedy}{command}{override}")
-
-
-def _with_path(command: str, path: str) -> str:
-    """A command for a shell, or an expression of Python, in which FILE is in quotation marks."""
-    return command.replace("'FILE'", repr(path)).replace("FILE", shlex.quote(path))
+    looked_for = (one for one in (_FORCED if forced else SIGNATURES) if text or one.binary)
+    found = next((one for one in looked_for if one.matches(begin)), None)
+    if found is None and not forced and path.lower().endswith(_PAGES) and _TAG.match(begin):
+        found = _PAGE
+    if found is None:
+        return
+    # A command for a shell, or an expression of Python, in which FILE is in quotation marks.
+    filled = found.command.replace("'FILE'", repr(path)).replace("FILE", shlex.quote(path))
+    command = f": {filled}" if filled else ""
+    override = f" (or name its format with {argument('format', ...)} to read it as it is)"
+    raise InputError(f"{path} is {found.what}; {found.remedy}{command}{'' if found.always else override}")
 
 
 def _begins(pattern: bytes, flags: int = 0) -> Callable[[bytes], object]:
@@ -87,7 +78,7 @@ def _element(name: bytes) -> Callable[[bytes], object]:
     )
 
 
-# What says of itself that it is markup; a fragment, or a corpus with tags of its own, is text unless named otherwise.
+# What says of itself that it is markup; a fragment, or a corpus with its own tags, is text unless named otherwise.
 _TAG = re.compile(rb"<(?:!--|[a-z][\w:.-]*(?:\s[^<>]*)?>)", re.IGNORECASE)
 _MARKUP = re.compile(
     rb"(?:<!--.*?-->\s*)*+<(?:(\?xml|!doctype|[a-z][\w:.-]*\s[^<>]*?\bxmlns(?=[:=]))|(html|head|body|title|meta))\b",
@@ -180,10 +171,6 @@ def _are_rows_of_numbers(begin: bytes) -> bool:
 _LATEX = re.compile(rb"(?:\s*%[^\n]*\n)*\s*\\document(?:class|style)\b")
 
 
-def _is_latex(begin: bytes) -> bool:
-    return _LATEX.match(begin) is not None and b"\\begin{document}" in begin
-
-
 def _has_member(names: bytes) -> Callable[[bytes], bool]:
     """A ZIP archive with a member below these folders."""
     member = re.compile(rb"PK\x03\x04.{26}" + names, re.DOTALL)
@@ -270,7 +257,8 @@ SIGNATURES: Sequence[Signature] = (
     _text(_element(rb"PubmedArticleSet|dblp|rss|feed|corpus|FictionBook|svg|opml"), "an XML file", _STRIP),
     Signature("an HTML page", _STRIP, _PANDOC, _is_html, binary=True),
     Signature("a file of markup (HTML, XML or SGML)", _STRIP, "", _is_markup, binary=True),
-    _text(_is_latex, "a LaTeX file", "its commands would become words: convert it to text",
+    _text(lambda begin: _LATEX.match(begin) and b"\\begin{document}" in begin,
+          "a LaTeX file", "its commands would become words: convert it to text",
           "pandoc -f latex -t plain FILE -o text.txt"),
     _text(rb"\{\s*\"(?:cells|metadata|nbformat\w*)\":(?s:.*?)\"cell_type\"", "a Jupyter notebook", _CONVERT,
           "jupyter nbconvert --to markdown FILE"),

@@ -12,8 +12,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
-from bigtopic.corpus.readers.containers.wide import BEGIN_BYTES, as_utf8, wide_encoding
+from bigtopic.corpus.readers.containers.streams import (
+    BEGIN_BYTES,
+    as_utf8,
+    compression_of,
+    damaged,
+    decompressed,
+    read_up_to,
+    wide_encoding,
+)
 from bigtopic.errors import BigtopicError, InputError, either, warn
 from bigtopic.storage.place import file_system
 from bigtopic.wording import printable
@@ -144,11 +151,7 @@ class File:
     def first(self, limit: int) -> bytes:
         """Decompressed bytes from the beginning, at most `limit`."""
         with self.open() as stream:
-            parts, missing = [], limit
-            while missing and (part := stream.read(min(missing, 1 << 15))):
-                parts.append(part)
-                missing -= len(part)
-        return b"".join(parts)
+            return read_up_to(stream, limit)
 
     def content(self, limit: int, what: str) -> bytes:
         """All decompressed bytes.
@@ -193,8 +196,11 @@ class File:
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
     """Name the file when it cannot be opened or read, here or on a server."""
+    remote = "://" in path
+    if remote:
+        from bigtopic.storage.remote import reaching
     try:
-        with _reaching(path):
+        with reaching(path) if remote else contextlib.nullcontext():
             yield
     except BigtopicError:
         raise
@@ -205,7 +211,7 @@ def readable(path: str) -> Iterator[None]:
             path,
         ) from error
     except Exception as error:  # every remote file system has its own way of saying that it cannot be reached
-        if "://" not in path:
+        if not remote:
             raise
         raise InputError(
             f"{path} cannot be reached ({type(error).__name__}: {error}); check the "
@@ -230,15 +236,6 @@ def intact(path: str) -> Iterator[None]:
         raise InputError(
             f"{path} is damaged or cut short ({type(error).__name__}: {printable(str(error))[:300]}); get it again"
         ) from error
-
-
-def _reaching(path: str) -> contextlib.AbstractContextManager[None]:
-    """Errors of the network, or of the server behind it, as our errors."""
-    if "://" not in path:
-        return contextlib.nullcontext()
-    from bigtopic.storage.remote import reaching
-
-    return reaching(path)
 
 
 def is_local_directory(path: str) -> bool:
@@ -281,10 +278,13 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
     for source in sources:
         path = str(source).removeprefix("file://")
         with readable(path):
-            if "://" in path:
-                _forget_listings(path, options)
-            pattern = any(c in path for c in "*?[") and not Path(path).exists()
-            found = _glob(path, options) if pattern else [path]
+            if "://" in path:  # fsspec keeps names and sizes; files may have come or grown since
+                file_system(path, options)[0].invalidate_cache()
+            found = [path]
+            if any(c in path for c in "*?[") and not Path(path).exists():
+                system, pattern = file_system(path, options)
+                found = sorted(name for name in system.glob(pattern) if system.isfile(name))
+                found = [system.unstrip_protocol(name) for name in found] if "://" in path else found
         if not found:
             raise InputError(f"no file matches {path}; check the pattern and the folder")
         files += [File(name, options) for name in found]
@@ -311,29 +311,15 @@ def with_content(files: Sequence[File]) -> list[File]:
     return kept
 
 
-def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
-    file = File(pattern, options)
-    system, path = file_system(file.path, file.options)
-    names = sorted(name for name in system.glob(path) if system.isfile(name))
-    return [system.unstrip_protocol(name) for name in names] if file.remote else names
-
-
-def _forget_listings(url: str, options: Mapping[str, Any] | None) -> None:
-    """fsspec keeps names and sizes for as long as the process lives; files may have come or grown since."""
-    file_system(url, options)[0].invalidate_cache()
-
-
 def _check(file: File) -> None:
     if is_local_directory(file.path):
         raise InputError(f"{file.path} is a folder; give folders alone, or a glob of the files in it")
-    if file.path == "-" or (not file.remote and _is_there(file.path) and not file.exists()):
+    exists = file.path != "-" and file.exists()
+    with readable(file.path):
+        special = file.path == "-" or (not exists and not file.remote and Path(file.path).exists())
+    if special:
         raise InputError(
             f"{file.path} is a pipe or device, not a file; a source is read more than once: save it to a file"
         )
-    if not file.exists():
+    if not exists:
         raise InputError(f"{file.path} does not exist; check the path")
-
-
-def _is_there(path: str) -> bool:
-    with readable(path):
-        return Path(path).exists()

@@ -1,49 +1,36 @@
-"""Files in which a line is a document: streams of them and decoded lines."""
+"""Files in which a line is a document: their lines, counted, decoded and sampled."""
 
 from __future__ import annotations
 
+import re
 from codecs import lookup
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 
-from bigtopic.corpus.readers.base import Chunk
+from bigtopic.corpus.readers.base import Chunk, Place
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, newlines, pieces
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, argument
 
-__all__ = ["LineStream", "check_encoding", "decode", "lines_of"]
+__all__ = [
+    "all_lines",
+    "check_encoding",
+    "count_documents",
+    "decode",
+    "filled_lines",
+    "lines_of",
+    "sample_lines",
+    "sample_matches",
+]
 
 
-@dataclass(frozen=True)
-class LineStream:
-    """Chunks of whole lines; `whole` counts the documents; if `skip` is given, blank lines and those that start with
-    one of its values are skipped. `independent`: other streams may be read meanwhile."""
-
-    file: File
-    whole: bool = False
-    skip: tuple[bytes, ...] | None = None
-    independent: bool = False
-
-    def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, whole=self.whole):
-            if not self.whole:
-                yield chunk
-                continue
-            n_docs = sum(map(self._is_document, split_lines(chunk.data)))
-            yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
-
-    def _is_document(self, line: bytes) -> bool:
-        if self.skip is None:
-            return True
-        line = line.strip()
-        return bool(line) and not line.startswith(self.skip)
-
-
-def split_lines(data: bytes) -> list[bytes]:
-    """Lines of a chunk; the newline that ends the last one begins no further line."""
-    return (data[:-1] if data.endswith(b"\n") else data).split(b"\n")
+def count_documents(data: bytes, skip: tuple[bytes, ...] | None = None) -> int:
+    """Lines of a chunk; if `skip` is given, those that are not blank and do not start with one of its values."""
+    lines = data.removesuffix(b"\n").split(b"\n")
+    if skip is None:
+        return len(lines)
+    return sum(bool(line) and not line.startswith(skip) for line in map(bytes.strip, lines))
 
 
 def check_encoding(file: File, settings: TextSettings) -> None:
@@ -92,3 +79,35 @@ def lines_of(chunk: Chunk, file: File, settings: TextSettings) -> list[str]:
         text = text.removeprefix("\ufeff")
     lines = text.removesuffix("\n").split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def all_lines(file: File) -> Iterator[str]:
+    """The lines of a file in UTF-8."""
+    for chunk in pieces(file):
+        yield from lines_of(chunk, file, TextSettings())
+
+
+def filled_lines(
+    chunk: Chunk, file: File, settings: TextSettings, blank: str | None = None
+) -> tuple[list[str], Place]:
+    """The lines of a chunk that hold more than white space, or the characters of `blank`; and what names each."""
+    numbered = [(i, line) for i, line in enumerate(lines_of(chunk, file, settings)) if line.strip(blank)]
+
+    def place(i: int) -> str:
+        return f"{chunk.name}, line {first_line(chunk, file) + numbered[i][0]}"
+
+    return [line for _, line in numbered], place
+
+
+def sample_lines(file: File, limit: int = 200) -> list[bytes]:
+    """The first complete lines that hold anything but a comment."""
+    lines = file.sample.split(b"\n")
+    if len(lines) > 1:
+        lines.pop()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")][:limit]
+
+
+def sample_matches(file: File, pattern: re.Pattern[bytes]) -> list[re.Match[bytes]]:
+    """The lines sampled, if each of them is of this pattern; else none."""
+    found = [pattern.fullmatch(line.rstrip()) for line in sample_lines(file)]
+    return [] if None in found else [line for line in found if line is not None]

@@ -6,25 +6,29 @@ compressed one and a remote one are cut at the same places.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import IO
 
 import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, DOCUMENT_BYTES, Chunk
 from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.streams import read_up_to
 from bigtopic.errors import InputError
 from bigtopic.support import buffers
 
 __all__ = [
+    "PieceStream",
+    "after",
     "chunk_array",
     "chunk_bytes",
     "count_byte",
     "first_line",
-    "line_start",
     "newlines",
     "pieces",
     "too_long",
@@ -37,10 +41,18 @@ Find = Callable[[bytes, int], int]
 Count = Callable[[bytes], int]
 
 
-def line_start(buffer: bytes, start: int) -> int:
-    """Position of the first line that begins after `start`, or -1 when the buffer does not reach so far."""
-    newline = buffer.find(b"\n", start)
-    return newline + 1 if newline >= 0 else -1
+def after(mark: bytes) -> Find:
+    """What finds the end of the first match of a pattern after `start`, or -1 when the buffer does not reach so far."""
+    pattern = re.compile(mark)
+
+    def find(buffer: bytes, start: int) -> int:
+        found = pattern.search(buffer, start)
+        return found.end() if found else -1
+
+    return find
+
+
+_line_start = after(rb"\n")
 
 
 def newlines(data: bytes) -> int:
@@ -50,7 +62,7 @@ def newlines(data: bytes) -> int:
 
 def pieces(
     file: File,
-    find: Find = line_start,
+    find: Find = _line_start,
     *,
     begin: int = 0,
     n_shorter: int = 1,
@@ -83,6 +95,32 @@ def pieces(
         yield from _read(file, find, begin, target, opened or (lambda _: target), ends)
 
 
+@dataclass(frozen=True)
+class PieceStream:
+    """The chunks of a file, as a stream.
+
+    whole : count the documents
+    count : bytes -> how many documents are in them
+    find, n_shorter : see `pieces`
+    independent : other streams may be read meanwhile
+    """
+
+    file: File
+    whole: bool
+    count: Count
+    find: Find = _line_start
+    n_shorter: int = 1
+    independent: bool = False
+
+    def chunks(self) -> Iterator[Chunk]:
+        for chunk in pieces(self.file, self.find, n_shorter=self.n_shorter, whole=self.whole):
+            if self.whole:
+                data = None if self.file.plain else chunk.data
+                yield replace(chunk, data=data, n_docs=self.count(chunk.data))
+            else:
+                yield chunk
+
+
 def _seek(file: File, find: Find, begin: int, target: int, ends: Count) -> Iterator[Chunk]:
     start = begin
     while start < file.size:
@@ -112,7 +150,7 @@ def _read(
 ) -> Iterator[Chunk]:
     start, line, done = begin, 1, 0
     with file.open_with_raw() as (stream, raw), closing(_ahead(stream)) as blocks:
-        line += ends(_skip(stream, begin))
+        line += ends(read_up_to(stream, begin))
         buffer, ended = b"", False
         while not ended or buffer:
             # Read until there is a boundary after the target, or no more to read.
@@ -161,14 +199,6 @@ def count_byte(data: np.ndarray, byte: bytes) -> int:
     """How often a byte occurs in uint8 data. Equivalent to `bytes.count`, which stops at each of them."""
     value = byte[0]
     return sum(int(np.count_nonzero(data[at : at + _STEP] == value)) for at in range(0, len(data), _STEP))
-
-
-def _skip(stream, n_bytes: int) -> bytes:
-    parts = []
-    while n_bytes and (part := stream.read(n_bytes)):
-        parts.append(part)
-        n_bytes -= len(part)
-    return b"".join(parts)
 
 
 def chunk_bytes(chunk: Chunk, file: File) -> bytes:

@@ -1,21 +1,20 @@
 """Foreign Zarr stores, v2 and v3, checked before Zarr opens them: a file may name a codec that runs code, and Blosc
-trusts the length that a chunk claims.
+trusts the length that a chunk claims. Compressed chunks are checked before memory is allocated for what they claim.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from bigtopic.corpus.readers.containers.frames import COMPRESSORS, check_frame
-from bigtopic.corpus.sparse import ALWAYS, check_claim
+from bigtopic.corpus.sparse import ALWAYS, check_claim, most_bytes
 from bigtopic.errors import InputError
 from bigtopic.storage.json_rules import (
     FieldError,
-    Rule,
     anything,
     either,
     listing,
@@ -26,6 +25,7 @@ from bigtopic.storage.json_rules import (
     whole,
 )
 from bigtopic.storage.place import Place, zarr_store
+from bigtopic.storage.string_chunks import DENSEST, content_size
 
 __all__ = ["METADATA", "open_checked"]
 
@@ -36,6 +36,11 @@ _MOST_IN_CHUNK = 1 << 31
 METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 _DEPTH = 4
 
+_REMEDY = "get it again, or write the store again with anndata"
+_DEFLATED = 1032  # bytes that a byte of gzip or zlib can stand for
+_STEP = 1 << 20
+_COMPRESSORS = ("blosc", "lz4", "zstd", "gzip", "zlib")
+
 _STRINGS = record({"id": one_of("vlen-utf8")})
 _V2 = record(
     {
@@ -43,36 +48,30 @@ _V2 = record(
         "shape": listing(whole()),
         "chunks": listing(whole(1)),
         "dtype": text(r"[<>|][biufSU][0-9]{1,4}|\|O", "a type of numbers or strings"),
-        "compressor": optional(record({"id": one_of(*COMPRESSORS)})),
+        "compressor": optional(record({"id": one_of(*_COMPRESSORS)})),
         "filters": optional(either(listing(one_of(), length=0), listing(_STRINGS, length=1))),
         "order": one_of("C", "F"),
     }
 )
 
 
-def _v3(codecs: Rule) -> Rule:
-    return record(
-        {
-            "zarr_format": whole(3, 3),
-            "shape": listing(whole()),
-            "data_type": one_of(*_TYPES),
-            "chunk_grid": record(
-                {"name": one_of("regular"), "configuration": record({"chunk_shape": listing(whole(1))})}
-            ),
-            "codecs": codecs,
-        },
-        {"storage_transformers": listing(one_of(), length=0)},
-    )
-
-
 # Of chunks inside a shard the lengths cannot be seen here, so Blosc is not allowed there.
 _INNER = listing(record({"name": one_of(*(name for name in _CODECS if name != "blosc"))}))
 _SHARD = record({"codecs": _INNER, "index_codecs": _INNER, "chunk_shape": listing(whole(1))})
-_V3 = _v3(
-    either(
-        listing(record({"name": one_of("sharding_indexed"), "configuration": _SHARD}), length=1),
-        listing(record({"name": one_of(*_CODECS)})),
-    )
+_V3 = record(
+    {
+        "zarr_format": whole(3, 3),
+        "shape": listing(whole()),
+        "data_type": one_of(*_TYPES),
+        "chunk_grid": record(
+            {"name": one_of("regular"), "configuration": record({"chunk_shape": listing(whole(1))})}
+        ),
+        "codecs": either(
+            listing(record({"name": one_of("sharding_indexed"), "configuration": _SHARD}), length=1),
+            listing(record({"name": one_of(*_CODECS)})),
+        ),
+    },
+    {"storage_transformers": listing(one_of(), length=0)},
 )
 
 
@@ -150,40 +149,33 @@ def _check(place: Place, path: str, about: dict[str, Any], version: int, streame
     try:
         anything(about.get("attributes"), f"{what}: attributes")
         (_V3 if version == 3 else _V2)(about, what)
-        if version == 2:
-            strings = about["dtype"] == "|O"
-            if strings != bool(about["filters"]):
+        if version == 3:
+            chunk, kind = about["chunk_grid"]["configuration"]["chunk_shape"], about["data_type"]
+            codecs = [codec["name"] for codec in about["codecs"] if codec["name"] in _COMPRESSORS]
+            if len(codecs) > 1:  # bombs inside bombs have no bound
+                raise FieldError(f"{what}: the codecs compress {len(codecs)} times")
+        else:
+            chunk, kind = about["chunks"], about["dtype"]
+            codecs = [about["compressor"]["id"]] if about["compressor"] else []
+            if (kind == "|O") != bool(about["filters"]):
                 raise FieldError(f"{what}: objects need the filter vlen-utf8, and nothing else has filters")
-        codec = _compressor(about, version, what)
     except FieldError as error:
         raise InputError(f"{error}; write the store again with anndata") from error
-    chunk = about["chunks"] if version == 2 else about["chunk_grid"]["configuration"]["chunk_shape"]
-    if len(chunk) != len(about["shape"]) or math.prod(chunk) > _MOST_IN_CHUNK:
-        raise InputError(
-            f"{what}: chunks of shape {chunk} are too large for an array of shape {about['shape']}"
-        )
-    claimed = math.prod(about["shape"]) * _item_bytes(about, version)
+    shape = about["shape"]
+    if len(chunk) != len(shape) or math.prod(chunk) > _MOST_IN_CHUNK:
+        raise InputError(f"{what}: chunks of shape {chunk} are too large for an array of shape {shape}")
+    claimed = math.prod(shape) * _item_bytes(kind)
     if claimed > ALWAYS and path not in (streamed, f"{streamed}/data", f"{streamed}/indices"):
         check_claim(claimed, (place / path).n_bytes(), what, "write the store again with anndata")
-    return codec
+    return codecs[0] if codecs else None
 
 
-def _compressor(about: dict[str, Any], version: int, what: str) -> str | None:
-    """One at most: bombs inside bombs have no bound."""
-    if version == 2:
-        return (about["compressor"] or {}).get("id")
-    found = [codec["name"] for codec in about["codecs"] if codec["name"] in COMPRESSORS]
-    if len(found) > 1:
-        raise FieldError(f"{what}: the codecs compress {len(found)} times")
-    return found[0] if found else None
-
-
-def _item_bytes(about: dict[str, Any], version: int) -> int:
-    name = about["dtype"] if version == 2 else about["data_type"]
-    if name in ("|O", "string"):
-        return 8
-    digits = int("".join(filter(str.isdigit, name)) or 8)
-    return digits * (4 if "U" in name else 1) if version == 2 else digits // 8
+def _item_bytes(kind: str) -> int:
+    """Of a type as Zarr 2 writes it ("<f8", "<U10", "|O"), or Zarr 3 ("float64", "bool", "string")."""
+    if kind in ("|O", "string", "bool"):
+        return 1 if kind == "bool" else 8
+    digits = int("".join(filter(str.isdigit, kind)))
+    return digits * (4 if "U" in kind else 1) if kind[0] in "<>|" else digits // 8
 
 
 def _checking_store(store: Any, url: str, compressed: Mapping[str, str], whole: bool) -> Any:
@@ -202,7 +194,51 @@ def _checking_store(store: Any, url: str, compressed: Mapping[str, str], whole: 
                     (compressed[path] for path in map(str, name.parents) if path in compressed), None
                 )
                 if codec is not None:
-                    check_frame(found.to_bytes(), codec, f"{url}/{key}")
+                    _check_frame(found.to_bytes(), codec, f"{url}/{key}")
             return found
 
     return CheckingStore(store)
+
+
+def _check_frame(frame: bytes, codec: str, what: str) -> None:
+    """Refuse a chunk that is cut short, or decompresses to far more than its length allows."""
+    if codec == "blosc":  # which reads as far as its header says
+        stored = _integer(frame, 12)
+        if len(frame) < 16 or stored not in (len(frame), len(frame) - 4):  # a checksum may follow
+            raise InputError(
+                f"{what} is damaged: it is cut short or says that it has {stored} bytes; {_REMEDY}"
+            )
+    check_claim(_size_of(frame, codec), len(frame), what, _REMEDY)
+
+
+def _integer(frame: bytes, at: int) -> int:
+    return int.from_bytes(frame[at : at + 4], "little")
+
+
+def _size_of(frame: bytes, codec: str) -> int:
+    """Bytes that a chunk decompresses to, or the most that they can be."""
+    if codec in ("blosc", "lz4"):
+        return _integer(frame, 4 if codec == "blosc" else 0)
+    if codec == "zstd":
+        said = content_size(frame)
+        return len(frame) * DENSEST if said is None else said
+    most = most_bytes(len(frame))
+    return 0 if len(frame) * _DEFLATED <= most else _inflated(frame, most)
+
+
+def _inflated(frame: bytes, most: int) -> int:
+    """Bytes of gzip or zlib, which do not say how many: counted up to the first too many."""
+    n, rest = 0, frame
+    try:
+        while rest and n <= most:  # gzip may have several members
+            inflater = zlib.decompressobj(32 + zlib.MAX_WBITS)
+            while not inflater.eof and n <= most:
+                piece = inflater.decompress(rest, _STEP)
+                rest = inflater.unconsumed_tail
+                n += len(piece)
+                if not piece and not rest:
+                    return n
+            rest = inflater.unused_data
+    except zlib.error:  # for the decoder to say
+        pass
+    return n

@@ -6,14 +6,12 @@ An iterable is read once, in order, and never held whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from numbers import Integral
 from typing import Any
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
-from bigtopic.corpus.readers.support.records import Layout, record_documents, record_layout
+from bigtopic.corpus.readers.support.records import RecordReader, record_layout
 from bigtopic.errors import InputError
 
 __all__ = ["accepts", "open_reader"]
@@ -37,9 +35,7 @@ def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
     stream = IterableStream(first, items, again)
-    return IterableReader(
-        "iterable", options, kind, size, "docs", stream=stream, taken=layout.taken, layout=layout
-    )
+    return IterableReader("iterable", options, kind, size=size, unit="docs", layout=layout, stream=stream)
 
 
 class IterableStream:
@@ -61,9 +57,9 @@ class IterableStream:
             raise InputError("the source is an iterator, which can be read only once; give a list, or files")
         row = 0
         while documents := _take(items):
-            n = len(documents)
-            yield Chunk("the iterable", n, row, row + n, documents, first_row=row, n_docs=n)
-            row += n
+            stop = row + len(documents)
+            yield Chunk.of_rows("the iterable", row, stop, documents)
+            row = stop
 
 
 def _take(items: Iterator[Any]) -> list[Any]:
@@ -71,12 +67,8 @@ def _take(items: Iterator[Any]) -> list[Any]:
     documents: list[Any] = []
     weight = 0
     for item in islice(items, CHUNK_DOCS):
-        if type(item) is str:  # no more than need be for each of many texts
-            documents.append(item)
-            weight += len(item)
-        else:
-            documents.append(listed := _listed(item))
-            weight += _weight(listed)
+        documents.append(_listed(item))
+        weight += _weight(documents[-1])
         if weight >= CHUNK_BYTES:
             break
     return documents
@@ -87,34 +79,16 @@ def _weight(item: Any) -> int:
     if isinstance(item, str):
         return len(item)
     if isinstance(item, Mapping):
-        return sum(
-            len(v) if isinstance(v, str) else 8 * len(v) if hasattr(v, "__len__") else 8
-            for v in item.values()
-        )
+        return sum(map(_weight, item.values()))
     return 8 * len(item) if hasattr(item, "__len__") else 8
 
 
-@dataclass
-class IterableReader(DocumentReader):
-    stream: IterableStream | None = None
-    layout: Layout = field(default_factory=Layout)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "stream": None}
-
-    def streams(self) -> list[IterableStream]:
-        assert self.stream is not None
-        return [self.stream]
-
+class IterableReader(RecordReader):
     def first_chunk(self) -> Chunk:
-        assert self.stream is not None
         return Chunk("the iterable", 0, data=self.stream.first, first_row=0)
 
-    def documents(self, chunk: Chunk) -> Documents:
-        def place(i: int) -> str:
-            return f"document {(chunk.first_row or 0) + i} of the iterable"
-
-        return record_documents(chunk.data, self.layout, place)
+    def records(self, chunk: Chunk) -> Any:
+        return chunk.data, lambda i: f"document {(chunk.first_row or 0) + i} of the iterable"
 
 
 def _is_named_text(item: Any) -> bool:

@@ -7,42 +7,35 @@ An array of such values, and values written over several lines each, are read as
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-import numpy as np
-
-from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
+from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options, Place
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
-from bigtopic.corpus.readers.containers.json_values import (
-    Layout,
-    ValueStream,
-    complete_lines,
-    layout_of,
-    values_of,
-)
-from bigtopic.corpus.readers.containers.lines import LineStream, decode, lines_of
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, too_long
+from bigtopic.corpus.readers.containers.lines import count_documents, decode, filled_lines
+from bigtopic.corpus.readers.containers.pieces import PieceStream, chunk_bytes, first_line, pieces, too_long
 from bigtopic.corpus.readers.signatures import refuse_foreign
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
-from bigtopic.corpus.readers.support.records import BODIES, record_documents, record_layout
-from bigtopic.corpus.readers.support.records import Layout as Fields
+from bigtopic.corpus.readers.support.header import BODIES
+from bigtopic.corpus.readers.support.records import RecordReader, record_layout
+from bigtopic.corpus.readers.support.roles import TableLayout
 from bigtopic.errors import InputError, argument
 
-__all__ = ["match", "open_reader"]
+__all__ = ["Layout", "ValueStream", "layout_of", "match", "open_reader", "values_of"]
 
 _BLANK = " \t\n\r\v\f"  # what bytes.strip() takes away, so that streams count the same lines
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
-_PIECE = 1 << 16  # bytes counted at a time, which stay in the processor's cache
 _LEAST_WORDS = 10  # of a vocabulary, rather than a document whose counts happen to be 1, 2, 3
 _LOOK = 1000  # values that show what the documents are
-_decode = (
-    json.JSONDecoder().raw_decode
-)  # faster than `json.loads`; white space around the value is not for it
+_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*+")
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)|([\[\]{}])', re.DOTALL)
+_SPACE = re.compile(r"\s*+")
+# Faster than `json.loads`; white space around the value is not for it.
+_decode = json.JSONDecoder().raw_decode
 
 
 def match(file: File) -> float:
@@ -52,82 +45,64 @@ def match(file: File) -> float:
     if not named and begins not in (b"{", b"["):
         return 0.0
     layout = layout_of(file)
-    if layout is not None and (named or not layout.array or _is_object(file, layout)):
+    objects = layout is not None and file.sample[layout.begin :].lstrip()[:1] == b"{"
+    if layout is not None and (named or objects):
         return 0.9
     first = next((line for line in complete_lines(file) if line.strip()), b"")
     if not (named or begins == b"{"):
         return 0.0
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return 0.5 if named else 0.0
-    return 0.9
-
-
-def _is_object(file: File, layout: Layout) -> bool:
-    return file.sample[layout.begin :].lstrip()[:1] == b"{"
+    return 0.9 if _is_value(first) else 0.5 if named else 0.0
 
 
 def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
-    layouts = tuple(map(layout_of, files))
-    path, items = _first_items(files, layouts, options)
-    _refuse_wrapped(next(file for file in files if file.path == path), items, options)
-    layout, kind = record_layout(items, options, path) if items else (Fields(), "text")
-    size = sum(file.size for file in files)
-    return JsonLinesReader(
-        "json_lines",
-        options,
-        kind,
-        size,
-        files=tuple(files),
-        taken=layout.taken,
-        layouts=layouts,
-        layout=layout,
-    )
+    layouts = {file.path: layout_of(file) for file in files}
+    file, items = _first_items(files, layouts, options)
+    _refuse_wrapped(file, items, options)
+    layout, kind = record_layout(items, options, file.path) if items else (TableLayout(), "text")
+    return JsonLinesReader("json_lines", options, kind, files=tuple(files), layout=layout, layouts=layouts)
 
 
 def _first_items(
-    files: Sequence[File], layouts: Sequence[Layout | None], options: Options
-) -> tuple[str, list[Any]]:
+    files: Sequence[File], layouts: Mapping[str, Layout | None], options: Options
+) -> tuple[File, list[Any]]:
     """The first file that shows what the documents are, and its first items; without one, the first file."""
-    first = None
-    for file, layout in zip(files, layouts, strict=True):
-        items = _items(file, options) if layout is None else _values(file, layout, options)
-        if any(items):
-            return file.path, items
-        first = first or (file.path, items)
-    assert first is not None
-    return first
+    read = ((file, _items(file, layouts[file.path], options)) for file in files)
+    first = next(read)
+    return next((found for found in chain([first], read) if any(found[1])), first)
 
 
-def _items(file: File, options: Options) -> list[Any]:
-    """The values of the first lines of a file."""
-    lines = [line for line in complete_lines(file) if line.strip()]
-    if lines and len(lines[0]) > DOCUMENT_BYTES:
-        raise too_long(file, 1)
-    items: list[Any] = []
-    for line in lines[:_LOOK]:
-        try:
-            items.append(
-                json.loads(line.decode(options.text.encoding, options.text.encoding_errors).lstrip("\ufeff"))
-            )
-        except (ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
-            break
-    return items
-
-
-def _values(file: File, layout: Layout, options: Options) -> list[Any]:
+def _items(file: File, layout: Layout | None, options: Options) -> list[Any]:
     """The first values of a file, one at least."""
-    for data in (
-        (file.sample, file.first(DOCUMENT_BYTES)) if len(file.sample) == SAMPLE_BYTES else (file.sample,)
-    ):
+    if layout is None:
+        return _items_of_lines(file, options)
+    items: list[Any] = []
+    for data in _beginnings(file):
         text = data[layout.begin :].decode(options.text.encoding, "replace")
-        items: list[Any] = []
         with suppress(ValueError, RecursionError):  # as for lines
             items.extend(value for _, value in islice(values_of(text, layout.array, True), _LOOK))
         if items:
             break
     return items
+
+
+def _items_of_lines(file: File, options: Options) -> list[Any]:
+    """The values of the first lines of a file."""
+    lines = [line for line in complete_lines(file) if line.strip()]
+    if lines and len(lines[0]) > DOCUMENT_BYTES:
+        raise too_long(file, 1)
+    items: list[Any] = []
+    text = options.text
+    with suppress(ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
+        decoded = (line.decode(text.encoding, text.encoding_errors) for line in lines[:_LOOK])
+        items.extend(json.loads(line.lstrip("\ufeff")) for line in decoded)
+    return items
+
+
+def _beginnings(file: File) -> Iterator[bytes]:
+    """The sample, and, of a longer file, as many bytes as a document may have."""
+    yield file.sample
+    if len(file.sample) == SAMPLE_BYTES:
+        yield file.first(DOCUMENT_BYTES)
 
 
 def _refuse_wrapped(file: File, items: Sequence[Any], options: Options) -> None:
@@ -160,49 +135,44 @@ def _is_vocabulary(item: Mapping[str, Any]) -> bool:
 
 
 @dataclass
-class JsonLinesReader(DocumentReader):
-    """layouts : of the files, None where a line is a value"""
+class JsonLinesReader(RecordReader):
+    """layouts : of the files, by path; None where a line is a value"""
 
-    files: tuple[File, ...] = field(default=())
-    layouts: tuple[Layout | None, ...] = field(default=())
-    layout: Fields = field(default_factory=Fields)
+    layouts: Mapping[str, Layout | None] = field(default_factory=dict)
 
     def streams(self) -> list[Any]:
-        whole = self.options.whole
+        whole, count = self.options.whole, partial(count_documents, skip=())
         return [
-            LineStream(file, whole, skip=()) if layout is None else ValueStream(file, layout, whole)
-            for file, layout in zip(self.files, self.layouts, strict=True)
+            PieceStream(file, whole, count) if layout is None else ValueStream(file, layout, whole)
+            for file in self.files
+            for layout in [self.layouts[file.path]]
         ]
 
-    def documents(self, chunk: Chunk) -> Documents:
-        number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
-        file, layout = self.files[number], self.layouts[number]
+    def records(self, chunk: Chunk) -> tuple[list[Any], Place]:
+        file, layout = self.file_of(chunk), self.layouts[chunk.name]
         if layout is not None:
-            return self._documents_of_values(chunk, file, layout)
+            return self._values(chunk, file, layout)
         chunk = replace(chunk, data=chunk_bytes(chunk, file))
-        numbered = [
-            (i, line) for i, line in enumerate(lines_of(chunk, file, self.options.text)) if line.strip(_BLANK)
-        ]
-
-        def place(i: int) -> str:
-            return f"{chunk.name}, line {first_line(chunk, file) + numbered[i][0]}"
-
+        lines, place = filled_lines(chunk, file, self.options.text, _BLANK)
         items = []
-        for i, (_, line) in enumerate(numbered):
+        for i, line in enumerate(lines):
             try:
                 item, end = _decode(line)
             except (ValueError, RecursionError):
                 end = -1
             items.append(item if end == len(line) else _load(line, i, place))
         # Few chunks show more keys than their objects have: only their lines are looked at.
-        if _n_shown(chunk.data) != sum(len(item) for item in items if type(item) is dict):
-            for i, item in enumerate(items):
-                line = numbered[i][1]
-                if type(item) is dict and line.count('":') != _n_keys(item):
+        if chunk.data.count(b'":') != sum(len(item) for item in items if type(item) is dict):
+            for i, (item, line) in enumerate(zip(items, lines, strict=True)):
+                if type(item) is not dict:
+                    continue
+                # Of an object and of the objects in its fields: where a line shows more, one may be there twice.
+                inner = sum(len(value) for value in item.values() if type(value) is dict)
+                if line.count('":') != len(item) + inner:
                     json.loads(line, object_pairs_hook=partial(_once, place(i)))
-        return record_documents(items, self.layout, place)
+        return items, place
 
-    def _documents_of_values(self, chunk: Chunk, file: File, layout: Layout) -> Documents:
+    def _values(self, chunk: Chunk, file: File, layout: Layout) -> tuple[list[Any], Place]:
         first = partial(first_line, chunk, file)
         text = decode(chunk_bytes(chunk, file), self.options.text, chunk.name, first)
         begins: list[int] = []
@@ -220,22 +190,10 @@ class JsonLinesReader(DocumentReader):
             raise InputError(f"{line(at)} is not JSON ({getattr(error, 'msg', error)}); correct it") from None
         except RecursionError:
             raise InputError(f"{line(begins[-1] if begins else 0)} {_TOO_DEEP}") from None
-        return record_documents(items, self.layout, lambda i: line(begins[i]))
+        return items, lambda i: line(begins[i])
 
 
 _TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
-
-
-def _n_shown(data: bytes) -> int:
-    """Equivalent to `data.count(b'":')`, several times faster."""
-    found = np.frombuffer(data, np.uint8)
-    pieces = (found[start : start + _PIECE + 1] for start in range(0, len(found), _PIECE))
-    return sum(int(np.count_nonzero((piece[:-1] == ord('"')) & (piece[1:] == ord(":")))) for piece in pieces)
-
-
-def _n_keys(item: dict[str, Any]) -> int:
-    """Fields of an object and of the objects in its fields: where a line shows more, one may be there twice."""
-    return len(item) + sum(len(value) for value in item.values() if type(value) is dict)
 
 
 def _once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -257,3 +215,145 @@ def _load(line: str, i: int, place: Any) -> Any:
         raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None
     except RecursionError:
         raise InputError(f"{place(i)} {_TOO_DEEP}") from None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the values of a file begin, in bytes; `array`: they are the elements of one."""
+
+    begin: int
+    array: bool
+
+
+def complete_lines(file: File) -> list[bytes]:
+    """The lines at the beginning of a file; a first line of JSON that is longer than the sample is read whole."""
+    lines = file.sample.removesuffix(b"\n").split(b"\n")
+    if len(file.sample) < SAMPLE_BYTES:
+        return lines
+    if len(lines) > 1 or not lines[0].lstrip(b"\xef\xbb\xbf").startswith((b"{", b"[", b'"')):
+        return lines[:-1] or lines
+    return [file.first(DOCUMENT_BYTES + 1).partition(b"\n")[0]]
+
+
+def layout_of(file: File) -> Layout | None:
+    """The layout of a file that is an array, or values over several lines; None where a line is a value, or no JSON."""
+    at = _BEGIN.match(file.sample).end()  # type: ignore[union-attr]
+    opening = file.sample[at : at + 1]
+    if opening == b"[":
+        first = _value(file, at + 1)
+        if isinstance(first, Mapping) or (first is not None and _is_array(file, first)):
+            return Layout(at + 1, array=True)
+    elif opening == b"{" and not _is_value(complete_lines(file)[0]) and _value(file, at) is not None:
+        return Layout(at, array=False)
+    return None
+
+
+def _is_array(file: File, first: Any) -> bool:
+    """Whether a list that begins with a text or a list is one of documents, rather than the first document."""
+    lines = [line for line in complete_lines(file) if line.strip()]
+    if not _is_value(lines[0]):
+        return isinstance(first, str | list)
+    elements = json.loads(lines[0])
+    if len(lines) > 1:
+        return False
+    if isinstance(first, str):
+        return any(isinstance(text, str) and len(text.split()) > 1 for text in elements)
+    return isinstance(first, list) and all(isinstance(word, str) for word in first)
+
+
+def _is_value(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _value(file: File, at: int) -> Any:
+    """The value that begins after some bytes of a file; None where there is none."""
+    for data in _beginnings(file):
+        text = data[at:].decode("utf-8", "replace").lstrip()
+        try:
+            return _decode(text)[0]
+        except json.JSONDecodeError as error:
+            cut = error.pos + 16 > len(text) or error.msg.startswith("Unterminated string")
+            if not cut:
+                return None
+        except (ValueError, RecursionError):  # an integer of thousands of digits
+            return None
+    return None
+
+
+def _after_value(data: bytes, start: int = 0) -> tuple[int, int]:
+    """The first end of a text, list or object after `start`, or -1; and how many are open there.
+
+    `data` begins outside of all values; where an array is closed, the depth is -1.
+    """
+    depth = 0
+    for token in _TOKEN.finditer(data):
+        closed, bracket = token.groups()
+        if bracket is not None:
+            depth += 1 if bracket in b"[{" else -1
+        if depth < 0:
+            break
+        if depth == 0 and token.end() > start and (closed or bracket):
+            return token.end(), depth
+    return -1, depth
+
+
+@dataclass(frozen=True)
+class ValueStream:
+    """Chunks of whole values. An array must be closed, and nothing may follow it.
+
+    whole : count the documents
+    """
+
+    file: File
+    layout: Layout
+    whole: bool = False
+
+    def chunks(self) -> Iterator[Chunk]:
+        last = b""
+        for chunk in pieces(
+            self.file, lambda data, start: _after_value(data, start)[0], begin=self.layout.begin, whole=True
+        ):
+            last = chunk.data
+            n_docs = None
+            if self.whole:
+                text = chunk.data.decode("utf-8", "replace")
+                n_docs = sum(1 for _ in values_of(text, self.layout.array, chunk.begins))
+            yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
+        if self.layout.array and _after_value(last, len(last))[1] >= 0:
+            raise InputError(f"{self.file.path} ends inside its JSON array: it was cut short; get it again")
+
+
+def values_of(text: str, array: bool, begins: bool) -> Iterator[tuple[int, Any]]:
+    """The values in a chunk, and where each begins.
+
+    Parameters
+    ----------
+    array : they are elements of an array, with a comma before each but the first
+    begins : the chunk is the first of its file
+
+    Raises
+    ------
+    ValueError, RecursionError
+        As `json`.
+    """
+    at = _skip(text)
+    while at < len(text):
+        if array and text[at] == "]":
+            if (at := _skip(text, at + 1)) < len(text):
+                raise json.JSONDecodeError("something follows the array", text, at)
+            return
+        if array and not begins:
+            if text[at] != ",":
+                raise json.JSONDecodeError("a comma is missing before an element", text, at)
+            at = _skip(text, at + 1)
+        value, end = _decode(text, at)
+        yield at, value
+        at, begins = _skip(text, end), False
+
+
+def _skip(text: str, at: int = 0) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]

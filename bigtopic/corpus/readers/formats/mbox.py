@@ -7,8 +7,7 @@ gives the text between its tags.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -18,17 +17,17 @@ from functools import partial
 from html.parser import HTMLParser
 from typing import Any, cast
 
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.record_files import RecordReader
+from bigtopic.corpus.readers.containers.pieces import PieceStream, after, chunk_bytes, first_line
+from bigtopic.corpus.readers.support.records import RecordReader
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
 
 _ENVELOPE = rb"From \S(?>[^\n]*?\d\d:\d\d)(?>[^\n]*?\d{4})[^\n]*\n"  # atomic: linear in the line
 _BEGIN = re.compile(_ENVELOPE + rb"(?:>From [^\n]*\n)?[!-9;-~]+:[ \t\r\n]")
-_BETWEEN = re.compile(rb"\n\r?\n(?=" + _ENVELOPE + rb"[!-9;-~]+:[ \t\r\n])")
+_BETWEEN = rb"\n\r?\n(?=" + _ENVELOPE + rb"[!-9;-~]+:[ \t\r\n])"
 
 
 def match(file: File) -> float:
@@ -38,32 +37,21 @@ def match(file: File) -> float:
 
 def open_reader(files: Sequence[File], options: Options) -> MboxReader:
     example = {"id": "-", "text": "-", "from": "-", "date": "-"}
-    return MboxReader.open("mbox", files, options, example, documents="subject and text of each message")
-
-
-def next_message(buffer: bytes, start: int) -> int:
-    """Position of the first message that begins after `start`, or -1."""
-    found = _BETWEEN.search(buffer, start)
-    return found.end() if found else -1
-
-
-@dataclass(frozen=True)
-class MboxStream:
-    file: File
-    whole: bool
-
-    def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, next_message, n_shorter=8, whole=self.whole):
-            yield replace(chunk, n_docs=len(_BETWEEN.findall(chunk.data)) + 1) if self.whole else chunk
+    taken = {"documents": "subject and text of each message"}
+    return MboxReader.open("mbox", files, options, example, taken=taken)
 
 
 class MboxReader(RecordReader):
-    def streams(self) -> list[MboxStream]:
-        return [MboxStream(file, self.options.whole) for file in self.files]
+    def streams(self) -> list[PieceStream]:
+        def count(data: bytes) -> int:
+            return len(re.findall(_BETWEEN, data)) + 1
 
-    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
+        whole = self.options.whole
+        return [PieceStream(file, whole, count, after(_BETWEEN), n_shorter=8) for file in self.files]
+
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         file = self.file_of(chunk)
-        messages = _BETWEEN.split(chunk_bytes(chunk, file))
+        messages = re.split(_BETWEEN, chunk_bytes(chunk, file))
 
         def place(i: int) -> str:
             before = sum(message.count(b"\n") + 2 for message in messages[:i])
@@ -92,21 +80,17 @@ _POLICY = _Policy()
 
 def _record(data: bytes, place: Callable[[], str]) -> dict[str, str]:
     try:
-        return _read(data.partition(b"\n")[2])
+        message = cast(EmailMessage, message_from_bytes(data.partition(b"\n")[2], policy=_POLICY))
+        return {
+            "id": _header(message, "Message-ID").strip("<>"),
+            "text": f"{_header(message, 'Subject')}\n\n{_body(message)}",
+            "from": _header(message, "From"),
+            "date": _date(_header(message, "Date")),
+        }
     except RecursionError:
         raise InputError(
             f"{place()}: the parts of this message are nested too deeply to be read; remove the message"
         ) from None
-
-
-def _read(data: bytes) -> dict[str, str]:
-    message = cast(EmailMessage, message_from_bytes(data, policy=_POLICY))
-    return {
-        "id": _header(message, "Message-ID").strip("<>"),
-        "text": f"{_header(message, 'Subject')}\n\n{_body(message)}",
-        "from": _header(message, "From"),
-        "date": _date(_header(message, "Date")),
-    }
 
 
 def _header(message: EmailMessage, name: str) -> str:

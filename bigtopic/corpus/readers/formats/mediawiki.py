@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.containers.files import File, intact
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.record_files import RecordReader
+from bigtopic.corpus.readers.containers.pieces import PieceStream, after, chunk_bytes, first_line
+from bigtopic.corpus.readers.support.records import RecordReader
 from bigtopic.errors import InputError, require
 
 __all__ = ["match", "open_reader"]
@@ -37,11 +38,11 @@ def open_reader(files: Sequence[File], options: Options) -> MediaWikiReader:
     """Needs the extra `mediawiki`."""
     for module in ("mwxml", "mwparserfromhell"):
         require(module, "mediawiki")
-    example = {"id": "-", "text": "-"}
-    reader = MediaWikiReader.open(
-        "mediawiki", files, options, example, documents="pages of namespace 0 without redirects"
+    taken = {"documents": "pages of namespace 0 without redirects"}
+    heads = {file.path: _head(file) for file in files}
+    return MediaWikiReader.open(
+        "mediawiki", files, options, {"id": "-", "text": "-"}, taken=taken, heads=heads
     )
-    return replace(reader, heads={file.path: _head(file) for file in files})
 
 
 def _head(file: File) -> bytes:
@@ -50,12 +51,6 @@ def _head(file: File) -> bytes:
     if at < 0:
         raise InputError(f"{file.path} is a dump of a MediaWiki, but holds no pages; get another one")
     return file.sample[:at]
-
-
-def page_end(buffer: bytes, start: int) -> int:
-    """Position after the first page that ends after `start`, or -1."""
-    found = buffer.find(_PAGE_END, start)
-    return found + len(_PAGE_END) if found >= 0 else -1
 
 
 def articles(data: bytes, head: bytes) -> list[bytes]:
@@ -74,25 +69,18 @@ def _is_article(page: bytes, head: bytes) -> bool:
     return prefix is None or b">" + prefix[1] + b"</namespace>" not in head
 
 
-@dataclass(frozen=True)
-class MediaWikiStream:
-    file: File
-    head: bytes
-    whole: bool
-
-    def chunks(self) -> Iterator[Chunk]:
-        for chunk in pieces(self.file, page_end, n_shorter=4, whole=self.whole):
-            yield replace(chunk, n_docs=len(articles(chunk.data, self.head))) if self.whole else chunk
-
-
 @dataclass
 class MediaWikiReader(RecordReader):
     heads: dict[str, bytes] = field(default_factory=dict)
 
-    def streams(self) -> list[MediaWikiStream]:
-        return [MediaWikiStream(file, self.heads[file.path], self.options.whole) for file in self.files]
+    def streams(self) -> list[PieceStream]:
+        def count(head: bytes, data: bytes) -> int:
+            return len(articles(data, head))
 
-    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Callable[[int], str]]:
+        whole, find, heads = self.options.whole, after(_PAGE_END), self.heads
+        return [PieceStream(f, whole, partial(count, heads[f.path]), find, n_shorter=4) for f in self.files]
+
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
         import mwxml
 
         file = self.file_of(chunk)
@@ -123,10 +111,6 @@ def _last(page: Any) -> str:
     return text
 
 
-def _prefix(link: Any) -> str:
-    return str(link.title).partition(":")[0].strip()
-
-
 def _plain(wikitext: str, left_out: set[str]) -> str:
     """Wikitext without its markup; all of it where that is nested more deeply than the library follows it."""
     import mwparserfromhell
@@ -134,7 +118,8 @@ def _plain(wikitext: str, left_out: set[str]) -> str:
     try:
         code = mwparserfromhell.parse(wikitext)
         for node in [*code.filter_wikilinks(recursive=False), *code.filter_tags(recursive=False)]:
-            if str(node.tag) == "ref" if hasattr(node, "tag") else _prefix(node) in left_out:
+            title = str(getattr(node, "title", ""))
+            if str(getattr(node, "tag", "")) == "ref" or title.partition(":")[0].strip() in left_out:
                 code.remove(node)
         return str(code.strip_code())
     except RecursionError:

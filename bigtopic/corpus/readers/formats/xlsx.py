@@ -15,11 +15,8 @@ from typing import Any
 
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
 from bigtopic.corpus.readers.containers.files import File, intact
-from bigtopic.corpus.readers.support.tables import Together
-from bigtopic.corpus.readers.tables.cells import CellsReader, numeric_columns
-from bigtopic.corpus.readers.tables.header import column_names, has_header
-from bigtopic.corpus.readers.tables.roles import refuse_matrix, table_layout
-from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayout
+from bigtopic.corpus.readers.support.header import SAMPLE_ROWS, column_names, has_header
+from bigtopic.corpus.readers.support.tables import CellsReader, Together, cells_fields
 from bigtopic.errors import InputError, require, warn
 
 __all__ = ["match", "open_reader"]
@@ -39,27 +36,17 @@ def open_reader(files: Sequence[File], options: Options) -> XlsxReader:
     sheets = [_Sheet.of(file) for file in files]
     first = sheets[0]
     rows = [cells for _, cells in islice(first.rows(), SAMPLE_ROWS + 1)]
-    header = has_header([[_text(cell) for cell in row] for row in rows], options, first.name)
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    header = has_header(texts, options, first.name)
     width = max(map(len, rows))
     names = column_names(rows[0]) if header else [str(i) for i in range(width)]
     sheets = [replace(sheet, width=width, header=rows[0] if header else None) for sheet in sheets]
     below = [_padded(row, width) for row in (rows[1:] if header else rows)]
     columns = [list(column) for column in zip(*below, strict=True)] or [[] for _ in names]
-    table = Sample(tuple(names), lambda i: columns[i], numeric_columns(columns), named=header)
-    layout = table_layout(table, options, first.name)
-    refuse_matrix(layout, first.name, "pandas.read_excel")
-    kind = "text" if layout.triple is None else "triples"
-    taken = {"sheet": first.title, "header": "the first row" if header else "none", **layout.taken}
-    return XlsxReader(
-        "xlsx",
-        options,
-        kind,
-        None,
-        "docs",
-        taken=taken,
-        layout=layout,
-        sheets=[replace(sheet, layout=layout) for sheet in sheets],
-    )
+    found = cells_fields(names, header, columns, options, first.name, "pandas.read_excel")
+    found["taken"] = {"sheet": first.title, **found["taken"]}
+    sheets = [replace(sheet, triple=found["layout"].triple) for sheet in sheets]
+    return XlsxReader("xlsx", options, unit="docs", sheets=sheets, **found)
 
 
 @dataclass(frozen=True)
@@ -70,17 +57,13 @@ class _Sheet:
     title: str
     width: int = 0
     header: list[Any] | None = None
-    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+    triple: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, file: File) -> _Sheet:
         """The first sheet with content."""
         with _opened(file) as book:
-            full = [
-                sheet.title
-                for sheet in book.worksheets
-                if any(_filled(cells) for _, cells in _numbered(sheet, file))
-            ]
+            full = [sheet.title for sheet in book.worksheets if next(_rows(sheet, file), None)]
         if not full:
             raise InputError(f"{file.path} has no rows; there is nothing to read")
         if len(full) > 1:
@@ -95,31 +78,21 @@ class _Sheet:
         return f"{self.file.path}, sheet {self.title!r}"
 
     def rows(self) -> Iterator[Row]:
-        """Number and cells of each row that has any."""
         with _opened(self.file) as book:
-            for number, cells in _numbered(book[self.title], self.file):
-                if _filled(cells):
-                    last = max(i for i, cell in enumerate(cells) if cell is not None)
-                    yield number, list(cells[: last + 1])
+            yield from _rows(book[self.title], self.file)
 
     def chunks(self) -> Iterator[Chunk]:
         rows, row, together = self._documents(), 0, Together()
-        triple = self.layout.triple
+        triple = self.triple
         while some := list(rows if triple else islice(rows, CHUNK_DOCS)):
-            n_docs = len(some)
+            stop = row + len(some)
+            chunk = Chunk.of_rows(self.name, row, stop, some)
             if triple is not None:
                 names = [cells[triple[0]] for _, cells in some]
                 n_docs = together.check(names, lambda i, some=some: f"{self.name}, row {some[i][0]}")  # type: ignore[misc]
-            yield Chunk(
-                self.name,
-                n_docs,
-                row,
-                row + len(some),
-                some,
-                first_row=None if triple else row,
-                n_docs=n_docs,
-            )
-            row += len(some)
+                chunk = replace(chunk, size=n_docs, first_row=None, n_docs=n_docs)
+            yield chunk
+            row = stop
 
     def _documents(self) -> Iterator[Row]:
         rows = self.rows()
@@ -139,15 +112,17 @@ class _Sheet:
             yield number, _padded(cells, self.width)
 
 
-def _numbered(sheet: Any, file: File) -> Iterator[tuple[int, Sequence[Any]]]:
-    """The rows of a sheet, those before a row that says its number included."""
+def _rows(sheet: Any, file: File) -> Iterator[Row]:
+    """Number and cells of each row that has any; rows before a row that says its number count."""
     sheet.reset_dimensions()  # what the file says of them may leave out rows and columns
     for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if number > _MOST_ROWS:
             raise InputError(
                 f"{file.path}, sheet {sheet.title!r} has rows beyond {_MOST_ROWS:,}, the last of a sheet; save it again"
             )
-        yield number, cells
+        width = max((i for i, cell in enumerate(cells, 1) if cell is not None), default=0)
+        if width:
+            yield number, list(cells[:width])
 
 
 @dataclass
@@ -181,13 +156,5 @@ def _opened(file: File) -> Iterator[Any]:
             book.close()
 
 
-def _filled(cells: Sequence[Any]) -> bool:
-    return any(cell is not None for cell in cells)
-
-
 def _padded(cells: list[Any], width: int) -> list[Any]:
     return cells + [None] * (width - len(cells))
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)

@@ -11,17 +11,16 @@ looks otherwise is read byte by byte.
 import numpy as np
 from numba import njit
 
-__all__ = ["BAD_COUNT", "BAD_ID", "BAD_LINE", "BAD_ORDER", "FRACTION", "NOT_UNIQUE", "OK", "UNSORTED"]
+__all__ = ["BAD_COUNT", "BAD_ID", "BAD_LINE", "BAD_ORDER", "FRACTION", "OK"]
 
 OK, BAD_LINE, BAD_ID, BAD_COUNT, FRACTION, BAD_ORDER = 0, 1, 2, 3, 4, 5
-UNSORTED, NOT_UNIQUE = 1, 2
 
-
+_compiled = njit(nogil=True, cache=True, error_model="numpy")
 _U = np.uint64
 _TENS = np.array([float(f"1e{power}") for power in range(23)])  # exact
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _eight(buffer, at):
     """Bytes `at` to `at + 7`, the first one lowest; the compiler makes one load of it. They must be there."""
     eight = _U(0)
@@ -30,7 +29,7 @@ def _eight(buffer, at):
     return eight
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _digits(eight):
     """How many of the eight bytes are digits before the first that is none."""
     values = eight ^ _U(0x3030303030303030)
@@ -41,7 +40,7 @@ def _digits(eight):
     return np.int64(((first >> _U(7)) * _U(0x0001020304050607)) >> _U(56))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _value(eight, n_digits):
     """The number that the first 1 to 8 bytes spell: neighbouring digits, then pairs, then fours are joined at once."""
     value = (eight ^ _U(0x3030303030303030)) << _U(64 - 8 * n_digits)
@@ -50,7 +49,7 @@ def _value(eight, n_digits):
     return np.int64((value * _U(10000) + (value >> _U(32))) & _U(0xFFFFFFFF))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _id(buffer, at):
     """(value, end); end == at where there is none."""
     if at + 8 <= len(buffer):
@@ -61,7 +60,7 @@ def _id(buffer, at):
     return _integer(buffer, at)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _skip_space(buffer, at):
     n = len(buffer)
     while at < n and (buffer[at] == 32 or buffer[at] == 9 or buffer[at] == 13 or buffer[at] == 44):
@@ -69,7 +68,7 @@ def _skip_space(buffer, at):
     return at
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _integer(buffer, at):
     """(value, end); end == at where there is none. Saturates far above any id."""
     n = len(buffer)
@@ -81,7 +80,7 @@ def _integer(buffer, at):
     return value, at
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _number(buffer, at):
     """(value, end): digits with optional sign, fraction and exponent; end == at where there is none."""
     n = len(buffer)
@@ -122,7 +121,7 @@ def _number(buffer, at):
     return -value if negative else value, at
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _count(buffer, at):
     """Equivalent to `_number`; sooner where nothing but digits comes before the next white space."""
     value, end = _id(buffer, at)
@@ -131,19 +130,19 @@ def _count(buffer, at):
     return _number(buffer, at)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _ends_line(buffer, at):
     return at >= len(buffer) or buffer[at] == 10
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _line_end(buffer, at):
     while not _ends_line(buffer, at):
         at += 1
     return at
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _check_count(value, weights):
     # `not >=` also catches NaN.
     if not value >= 0.0 or value > 3.0e38:
@@ -153,7 +152,7 @@ def _check_count(value, weights):
     return OK
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def count_lines(buffer):
     """Lines that hold anything but white space."""
     n = len(buffer)
@@ -175,7 +174,7 @@ def count_lines(buffer):
     return lines + anything
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def next_document(buffer, start):
     """Position of the first line after `start` whose first number differs from the line's before; -1 for none.
 
@@ -197,15 +196,15 @@ def next_document(buffer, start):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr, words, counts):
     """Lines "document word count", ids from 1, documents ascending.
 
     Fills indptr (n_docs + 1,), and as much of words and counts as there are entries above zero.
-    Returns (code, position, entries, zeros, order), order telling whether words ascend within documents.
+    Returns (code, position, entries, zeros, unsorted), unsorted telling whether words fail to ascend within a document.
     """
     n = len(buffer)
-    at = nnz = zeros = order = 0
+    at = nnz = zeros = unsorted = 0
     row = previous = np.int64(0)
     last_word = np.int64(-1)
     indptr[0] = 0
@@ -225,15 +224,15 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
                 continue
             document, end = _integer(buffer, at)
             if end == at:
-                return BAD_LINE, line, nnz, zeros, order
+                return BAD_LINE, line, nnz, zeros, unsorted
             at = _skip_space(buffer, end)
             if at == end:
-                return BAD_LINE, line, nnz, zeros, order
+                return BAD_LINE, line, nnz, zeros, unsorted
             row = document - 1 - first_row
             length = at - line
         word, end = _id(buffer, at)
         if end == at:
-            return BAD_LINE, line, nnz, zeros, order
+            return BAD_LINE, line, nnz, zeros, unsorted
         if (
             has_count
             and end + 3 <= n
@@ -248,17 +247,17 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
             value = 1.0
             if has_count:
                 if at == end:
-                    return BAD_LINE, line, nnz, zeros, order
+                    return BAD_LINE, line, nnz, zeros, unsorted
                 value, end = _count(buffer, at)
                 if end == at:
-                    return BAD_COUNT, line, nnz, zeros, order
+                    return BAD_COUNT, line, nnz, zeros, unsorted
                 at = _skip_space(buffer, end)
             if not _ends_line(buffer, at):
-                return BAD_LINE, line, nnz, zeros, order
+                return BAD_LINE, line, nnz, zeros, unsorted
             at += 1
         if not known:
             if row < previous or row >= n_docs:
-                return BAD_ORDER, line, nnz, zeros, order
+                return BAD_ORDER, line, nnz, zeros, unsorted
             for begun in range(previous, row):
                 indptr[begun + 1] = nnz
             if row != previous:
@@ -270,27 +269,25 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
                 mask = ~_U(0) >> _U(64 - 8 * min(length, 8))
                 first, last = _eight(buffer, line) & mask, _eight(buffer, line + tail) & mask
         if word < 1 or word > n_words:
-            return BAD_ID, line, nnz, zeros, order
+            return BAD_ID, line, nnz, zeros, unsorted
         code = _check_count(value, weights)
         if code != OK:
-            return code, line, nnz, zeros, order
+            return code, line, nnz, zeros, unsorted
         if np.float32(value) == 0.0:
             zeros += 1
             continue
-        if word == last_word:
-            order |= NOT_UNIQUE
-        elif word < last_word:
-            order |= UNSORTED
+        if word <= last_word:
+            unsorted = 1
         last_word = word
         words[nnz] = word - 1
         counts[nnz] = value
         nnz += 1
     for begun in range(previous, n_docs):
         indptr[begun + 1] = nnz
-    return OK, n, nnz, zeros, order
+    return OK, n, nnz, zeros, unsorted
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def _skip_query(buffer, at):
     """The end of white space and "qid:number", or `at` where there is no such."""
     name = _skip_space(buffer, at)
@@ -303,16 +300,16 @@ def _skip_query(buffer, at):
     return end if end > name + 4 and ended else at
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, counts, heads):
     """Lines "head id:count id:count ... [# comment]". A query's id ("qid:3") may follow the head and is passed over.
 
     `check_head`: the head is the number of pairs (LDA-C), which no query follows. Fills indptr (n_lines + 1,), words,
     counts, heads.
-    Returns (code, position, documents, entries, zeros, order).
+    Returns (code, position, documents, entries, zeros, unsorted).
     """
     n = len(buffer)
-    at = docs = nnz = zeros = order = 0
+    at = docs = nnz = zeros = unsorted = 0
     while at < n:
         line = at
         at = _skip_space(buffer, at)
@@ -321,7 +318,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
             continue
         head, end = _number(buffer, at)
         if end == at:
-            return BAD_LINE, line, docs, nnz, zeros, order
+            return BAD_LINE, line, docs, nnz, zeros, unsorted
         heads[docs] = head
         at = end if check_head else _skip_query(buffer, end)
         pairs = 0
@@ -335,7 +332,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
                 break
             word, end = _id(buffer, at)
             if end == at or end >= n or buffer[end] != 58:
-                return BAD_LINE, line, docs, nnz, zeros, order
+                return BAD_LINE, line, docs, nnz, zeros, unsorted
             at = end + 1
             if at + 2 <= n and buffer[at + 1] <= 32 and 48 <= buffer[at] <= 57:
                 value = float(buffer[at] - 48)
@@ -343,37 +340,35 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
             else:
                 value, end = _count(buffer, at)
                 if end == at:
-                    return BAD_COUNT, line, docs, nnz, zeros, order
+                    return BAD_COUNT, line, docs, nnz, zeros, unsorted
                 at = end
                 if at < n and buffer[at] > 32:
-                    return BAD_LINE, line, docs, nnz, zeros, order
+                    return BAD_LINE, line, docs, nnz, zeros, unsorted
             pairs += 1
             word -= base
             if word < 0 or word >= n_words:
-                return BAD_ID, line, docs, nnz, zeros, order
+                return BAD_ID, line, docs, nnz, zeros, unsorted
             code = _check_count(value, weights)
             if code != OK:
-                return code, line, docs, nnz, zeros, order
+                return code, line, docs, nnz, zeros, unsorted
             if np.float32(value) == 0.0:
                 zeros += 1
                 continue
-            if word == last_word:
-                order |= NOT_UNIQUE
-            elif word < last_word:
-                order |= UNSORTED
+            if word <= last_word:
+                unsorted = 1
             last_word = word
             words[nnz] = word
             counts[nnz] = value
             nnz += 1
         at += 1
         if check_head and heads[docs] != pairs:
-            return BAD_ORDER, line, docs, nnz, zeros, order
+            return BAD_ORDER, line, docs, nnz, zeros, unsorted
         docs += 1
         indptr[docs] = nnz
-    return OK, n, docs, nnz, zeros, order
+    return OK, n, docs, nnz, zeros, unsorted
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@_compiled
 def scan_pairs(buffer):
     """(smallest id, largest id, its position) of lines "head id:count ..."; the largest is -1 without pairs."""
     n = len(buffer)

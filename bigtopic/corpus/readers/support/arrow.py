@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of_all
+from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options, Place
+from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
+from bigtopic.corpus.readers.support.header import SAMPLE_ROWS
+from bigtopic.corpus.readers.support.roles import Sample, TableLayout, table_layout
 from bigtopic.corpus.readers.support.tables import (
+    TableReader,
     Together,
+    Triples,
     empty_cell,
     joined,
     table_documents,
-    triples_block,
 )
-from bigtopic.corpus.readers.tables.roles import table_layout
-from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayout
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument, require
 
@@ -59,7 +60,7 @@ def arrow_layout(schema: Any, batches: Batches, options: Options, where: str) ->
             return batch.column(0).to_pylist() if batch is not None else []
 
     numeric = tuple(types.is_integer(kind) or types.is_floating(kind) for kind in schema.types)
-    layout = table_layout(Sample(tuple(schema.names), first, numeric), options, where)
+    layout = table_layout(Sample(tuple(schema.names), first, numeric, where), options)
     if layout.matrix:
         return layout, "matrix"
     check_unique(layout, where)
@@ -102,15 +103,11 @@ class ArrowStream:
         return getattr(self.batches, "repeatable", True)
 
     def chunks(self) -> Iterator[Chunk]:
-        columns = list(self.layout.used)
-        if self.layout.triple is None:
-            yield from self._rows(self.batches(CHUNK_DOCS, columns))
-        else:
+        columns, row = list(self.layout.used), 0
+        if self.layout.triple is not None:
             yield from self._documents(self.batches(_TRIPLES, columns))
-
-    def _rows(self, batches: Iterator[Any]) -> Iterator[Chunk]:
-        row = 0
-        for batch in batches:
+            return
+        for batch in self.batches(CHUNK_DOCS, columns):
             n = batch.num_rows
             yield Chunk(self.name, n, row, row + n, batch, n_docs=n)
             row += n
@@ -143,11 +140,8 @@ class ArrowStream:
 
 
 def _plain(values: Any) -> np.ndarray:
-    return (
-        values.to_numpy(zero_copy_only=False)
-        if values.num_chunks == 1
-        else values.combine_chunks().to_numpy(False)
-    )
+    values = values if values.num_chunks == 1 else values.combine_chunks()
+    return values.to_numpy(zero_copy_only=False)
 
 
 def _listed(chunk: Chunk, name: str) -> list[Any]:
@@ -160,27 +154,25 @@ def _listed(chunk: Chunk, name: str) -> list[Any]:
         ) from None
 
 
-@dataclass
-class ArrowReader(DocumentReader):
-    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+def _place(chunk: Chunk) -> Place:
+    return lambda i: f"{chunk.name}, row {chunk.start + i}"
 
+
+class ArrowReader(TableReader):
     def documents(self, chunk: Chunk) -> Documents:
         with _whole(chunk.name, chunk.start, chunk.stop):
             found = {name: _listed(chunk, name) for name in chunk.data.schema.names}
         columns: list[Any] = [found.get(name, ()) for name in self.layout.names]
-        return table_documents(columns, self.layout, self._place(chunk))
-
-    def _place(self, chunk: Chunk) -> Any:
-        return lambda i: f"{chunk.name}, row {chunk.start + i}"
+        return table_documents(columns, self.layout, _place(chunk))
 
     def parse(self, chunk: Chunk) -> RawBlock:
         with _whole(chunk.name, chunk.start, chunk.stop):
-            return super().parse(chunk) if self.layout.triple is None else self._triples(chunk)
+            return super().parse(chunk)
 
-    def _triples(self, chunk: Chunk) -> RawBlock:
+    def triples(self, chunk: Chunk) -> Triples:
         assert self.layout.triple is not None
         document, word, count = (chunk.data.column(self.layout.names[i]) for i in self.layout.triple)
-        place = self._place(chunk)
+        place = _place(chunk)
         for cells in (document, word, count):
             if cells.null_count:
                 at = cells.is_null().to_pylist().index(True)
@@ -193,6 +185,4 @@ class ArrowReader(DocumentReader):
             raise InputError(
                 f"{place(0)}: column {self.layout.names[self.layout.triple[2]]} does not hold numbers"
             )
-        given = None if self.vocabulary is None else self._index
-        ids = encoded.indices.to_numpy()
-        return triples_block(_plain(document), ids, vocabulary, values, place, self.options.weights, given)
+        return _plain(document), encoded.indices.to_numpy(), vocabulary, values, place

@@ -1,7 +1,7 @@
 """Converts values of a source, one per document, to a column: numbers and booleans as they are, all else as text.
 
 Dates and times become ISO 8601 (UTC where they have a zone), durations seconds, lists and mappings JSON. Cells of a
-table of text are typed as pandas would type them. The type of a column is that of all its chunks together, see
+table of text are typed as pandas would type them. All chunks of a column together decide its type, see
 `bigtopic.corpus.columns`.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text, is_missing, name_text
+from bigtopic.corpus.readers.base import Place
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError, argument
 
@@ -29,7 +30,7 @@ _INT64 = np.iinfo(np.int64)
 _LISTS = (Mapping, list, tuple, set, frozenset, np.ndarray)
 
 
-def column(values: Any, name: str, place: Callable[[int], str]) -> np.ndarray | Cells:
+def column(values: Any, name: str, place: Place) -> np.ndarray | Cells:
     """One value per document as a column: bool, int64, float64, str in an object array, or `Cells` of numbers.
 
     Parameters
@@ -136,7 +137,7 @@ def _kinds_of_ints(values: list[int]) -> frozenset[str]:
     return frozenset(["int", "wide"] if max(largest, -least) > EXACT else ["int"])
 
 
-def _plain(value: Any, i: int, name: str, place: Callable[[int], str]) -> Any:
+def _plain(value: Any, i: int, name: str, place: Place) -> Any:
     """A value as str, bool, int, float or None."""
     try:
         return _simplified(value)

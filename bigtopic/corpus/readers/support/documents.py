@@ -16,12 +16,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from bigtopic.corpus.columns import Cells
-from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.corpus.readers.support.assemble import author_csr, restrict
-from bigtopic.corpus.readers.support.claims import most_words
+from bigtopic.corpus.readers.base import Chunk, Place, Reader
 from bigtopic.corpus.readers.support.columns import cells, column
-from bigtopic.corpus.readers.support.counters import WANTED, count_pairs, shown
+from bigtopic.corpus.readers.support.counts import (
+    WANTED,
+    author_csr,
+    count_pairs,
+    most_words,
+    restrict,
+    shown,
+)
+from bigtopic.corpus.readers.support.roles import TableLayout
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.collocations import CollocationCounts
 from bigtopic.corpus.text.divide import divider
@@ -48,17 +53,11 @@ class Documents:
     """
 
     bodies: Sequence[Any]
-    place: Callable[[int], str]
+    place: Place
     ids: list[str] | None = None
     authors: list[Any] | None = None
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     untyped: bool = False
-
-    def typed_columns(self) -> dict[str, np.ndarray | Cells]:
-        """The columns as a block has them."""
-        if self.untyped:
-            return {name: cells(values) for name, values in self.columns.items()}
-        return {name: column(values, name, self.place) for name, values in self.columns.items()}
 
     def divided(self, how: int | str) -> tuple[Documents, np.ndarray]:
         """Their pieces, each with the id, authors and columns of its document; and which document that is."""
@@ -78,11 +77,12 @@ class Documents:
         )
         return divided, parents
 
-    @property
-    def parts(self) -> list[Sequence[Any]]:
-        """Bodies, ids, authors and columns: what there is."""
-        parts = [self.bodies, self.ids, self.authors, *self.columns.values()]
-        return [part for part in parts if part is not None]
+    def first(self, is_bad: Callable[[Any], bool]) -> int | None:
+        """The first document of which the body, id, authors or a column is bad."""
+        parts = [
+            part for part in (self.bodies, self.ids, self.authors, *self.columns.values()) if part is not None
+        ]
+        return next((i for i in range(len(self.bodies)) if any(is_bad(part[i]) for part in parts)), None)
 
 
 def kind_of(body: Any) -> str | None:
@@ -127,32 +127,21 @@ def kind_of_all(bodies: Sequence[Any], name: str | None = None) -> str:
 
 
 @dataclass
-class DocumentReader:
+class DocumentReader(Reader):
     """Base of the readers whose documents are texts, tokens or counters; a subclass turns a chunk into
     `Documents`.
 
-    pairs : collocations to join, once known
-    taken : what was guessed, {what: how}
+    collocations : pairs of words to join, once known
+    layout : which column or field is what, where documents have some; says what was guessed, unless `taken` does
     """
 
-    name: str
-    options: Options
     kind: str = "text"
-    size: int | None = None
-    unit: str = "B"
     collocations: frozenset[tuple[str, str]] = frozenset()
-    taken: Mapping[str, str] = field(default_factory=dict)
+    layout: TableLayout = field(default_factory=TableLayout)
 
-    @property
-    def vocabulary(self) -> list[str] | None:
-        return self.options.vocabulary
-
-    @property
-    def n_words(self) -> int | None:
-        return None if self.vocabulary is None else len(self.vocabulary)
-
-    def streams(self) -> list[Any]:
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken = self.taken or self.layout.taken
 
     def documents(self, chunk: Chunk) -> Documents:
         raise NotImplementedError
@@ -191,7 +180,7 @@ class DocumentReader:
         return {word: i for i, word in enumerate(self.vocabulary or ())}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_tokenizer", "_index")}
+        return {k: v for k, v in super().__getstate__().items() if k not in ("_tokenizer", "_index")}
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> DocumentReader:
         """This reader, joining these pairs of adjacent words."""
@@ -213,10 +202,9 @@ class DocumentReader:
         try:
             return self._parsed(documents, chunk)
         except RecursionError:
-            deep = (i for i in range(len(documents.bodies)) if any(_is_deep(p[i]) for p in documents.parts))
+            place = documents.place(documents.first(_is_deep) or 0)
             raise InputError(
-                f"{documents.place(next(deep, 0))} nests lists or objects too deeply to be read; a document has at "
-                "most three levels"
+                f"{place} nests lists or objects too deeply to be read; a document has at most three levels"
             ) from None
 
     def _parsed(self, documents: Documents, chunk: Chunk) -> RawBlock:
@@ -227,15 +215,17 @@ class DocumentReader:
         block = self._counted(documents)
         if self.vocabulary is not None and block.vocabulary is not None:
             block = restrict(block, self._index)
-        authors: Mapping[str, Any] = {}
-        if documents.authors is not None:
-            separator = self.options.author_separator
-            authors = author_csr(documents.authors, documents.place, separator)._asdict()
+        columns = {
+            name: cells(values) if documents.untyped else column(values, name, documents.place)
+            for name, values in documents.columns.items()
+        }
+        given, separator = documents.authors, self.options.author_separator
+        authors = {} if given is None else author_csr(given, documents.place, separator)._asdict()
         return replace(
             block,
             **authors,
             ids=documents.ids,
-            columns=documents.typed_columns(),
+            columns=columns,
             first_row=chunk.first_row if parents is None else None,
             parents=parents,
             texts=_texts(documents.bodies) if self.options.keep_text and self.kind == "text" else None,
@@ -268,20 +258,15 @@ class DocumentReader:
                     return self._tokenizer.counts(_texts(documents.bodies))
                 return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
         weights, fixed = self.options.weights, self.kind == "pairs"
-        return count_pairs(documents.bodies, documents.place, fixed, self.n_words, self._most_words, weights)
-
-    @property
-    def _most_words(self) -> int:
-        """Ids that can be, where there is no vocabulary: of files, as many as they can hold."""
-        return most_words(self.size or 0) if self.unit == "B" else MOST_WORDS
+        # Ids that can be, where there is no vocabulary: of files, as many as they can hold.
+        most = most_words(self.size or 0) if self.unit == "B" else MOST_WORDS
+        return count_pairs(documents.bodies, documents.place, fixed, self.n_words, most, weights)
 
     def half_characters(self, chunk: Chunk) -> str:
         """Where the first document is that holds a lone surrogate, in its text, id, authors or columns."""
         documents = self.documents(chunk)
-        for i in range(len(documents.bodies)):
-            if any(_has_half(part[i]) for part in documents.parts):
-                return documents.place(i)
-        return chunk.name
+        found = documents.first(_has_half)
+        return chunk.name if found is None else documents.place(found)
 
 
 def _texts(bodies: Sequence[Any]) -> Sequence[str]:
@@ -306,20 +291,17 @@ def _words_only(documents: Documents) -> Iterator[None]:
 def _has_half(value: Any) -> bool:
     if isinstance(value, str):
         return any("\ud800" <= character <= "\udfff" for character in value)
-    if isinstance(value, Mapping):
-        return any(map(_has_half, value)) or any(map(_has_half, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_has_half, value))
+    return any(map(_has_half, (*(value if isinstance(value, Mapping) else ()), *_items(value))))
 
 
 def _is_deep(value: Any) -> bool:
     """Whether lists and mappings are in one another, a hundred deep."""
     level = [value]
     for _ in range(100):
-        level = [
-            item for value in level if isinstance(value, (list, tuple, Mapping)) for item in _items(value)
-        ]
+        level = [item for value in level for item in _items(value)]
     return bool(level)
 
 
 def _items(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, Mapping) else value
+    """What is in a list or a mapping."""
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()

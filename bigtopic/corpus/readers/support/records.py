@@ -1,46 +1,30 @@
-"""Records (JSON objects, dicts, rows of a table): which field is the document, which its name, which its authors."""
+"""Records (JSON objects, dicts, rows of a table): which field is the document, which its name, which its authors.
+
+Files whose documents are made into records have readers whose base is here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from typing import Any, Self
 
 from bigtopic.corpus.columns import MISSING_TYPES, is_missing
-from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.readers.base import Chunk, Options, Place
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.lines import count_documents, filled_lines
+from bigtopic.corpus.readers.containers.pieces import PieceStream
 from bigtopic.corpus.readers.support.columns import id_texts
-from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of, kind_of_all
+from bigtopic.corpus.readers.support.header import BODIES, PLAINEST, SAMPLE_ROWS, fold, kind_of_cells
+from bigtopic.corpus.readers.support.roles import Sample, TableLayout, table_layout
 from bigtopic.corpus.readers.support.tables import joined
-from bigtopic.corpus.readers.tables.roles import table_layout
-from bigtopic.corpus.readers.tables.sample import (
-    BODIES,
-    PLAINEST,
-    SAMPLE_ROWS,
-    Sample,
-    fold,
-    kind_of_cells,
-)
 from bigtopic.errors import InputError, argument
 
-__all__ = ["Layout", "is_record", "record_documents", "record_layout"]
+__all__ = ["LineRecordReader", "RecordReader", "is_record", "record_documents", "record_layout"]
 
 _INVERTED = "abstractinvertedindex"  # of OpenAlex
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Names of the fields; no bodies: the whole record is the document; `taken` says what was guessed."""
-
-    bodies: tuple[Any, ...] = ()
-    id: Any = None
-    authors: Any = None
-    kept: tuple[str, ...] | None = None
-    taken: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def body_name(self) -> str | None:
-        """Names of the fields with the document."""
-        return ", ".join(map(str, self.bodies)) or None
 
 
 def _inner_body(records: Sequence[Any]) -> str:
@@ -63,7 +47,7 @@ def is_record(item: Any) -> bool:
     )
 
 
-def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[Layout, str]:
+def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[TableLayout, str]:
     """Layout and kind of a source, from its first items.
 
     Raises
@@ -88,7 +72,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
             f"{where} holds {type(wrong).__name__} {str(wrong)[:60]!r}; a document is a string, a list of tokens, "
             "a mapping of words to counts, a list of (id, count) pairs, or a record with one of these in a field"
         )
-    return layout or Layout(kept=options.keep_columns), kind
+    return layout or TableLayout(), kind
 
 
 def _alike(items: Sequence[Any]) -> list[Any]:
@@ -115,10 +99,10 @@ def _refuse_inverted(names: Sequence[str], where: str) -> None:
         )
 
 
-def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | None:
+def _layout(records: Sequence[Any], options: Options, where: str) -> TableLayout | None:
     """Which field is what; None where each is a word, and its value a count."""
     # A field may be missing in some records; all fields seen are candidates.
-    fields = list(dict.fromkeys(name for record in records for name in record))
+    fields = tuple(dict.fromkeys(name for record in records for name in record))
     names = tuple(map(str, fields))
 
     def first(i: int) -> list[Any]:
@@ -128,43 +112,45 @@ def _layout(records: Sequence[Any], options: Options, where: str) -> Layout | No
         _refuse_inverted(names, where)
     texts = any(fold(name) in PLAINEST for name in names)
     numbers = not texts and all(kind_of_cells(first(i)) == "number" for i in range(len(names)))
-    table = Sample(names, first, (numbers,) * len(names))
-    found = table_layout(table, options, where, _inner_body(records), "field")
-    if found.matrix:
+    table = Sample(names, first, (numbers,) * len(names), where, "field", _inner_body(records))
+    layout = table_layout(table, options)
+    if layout.matrix:
         return None
-    if found.triple:
+    if layout.triple:
         raise InputError(
             f"{where} holds rows of document, word and count, one per record; write them as a table, as pandas "
             f"read_json(..., lines=True) reads them, or name the field of the text with {argument('text_column', ...)}"
         )
-    identity, authors = (None if i is None else fields[i] for i in (found.id, found.authors))
-    bodies = tuple(fields[i] for i in found.bodies)
-    return Layout(bodies, identity, authors, options.keep_columns, found.taken)
+    return replace(layout, names=fields, kept=None if options.keep_columns is None else layout.kept)
 
 
 def record_documents(
-    items: Sequence[Any], layout: Layout, place: Callable[[int], str], complete: bool = True
+    items: Sequence[Any], layout: TableLayout, place: Place, complete: bool = True
 ) -> Documents:
     """Split records into documents, ids, authors and columns; `complete` refuses a record without a document."""
     if not layout.bodies:
         return Documents(_present(items), place)
-    body = layout.bodies[0]
+    bodies = [layout.names[i] for i in layout.bodies]
     for i, item in enumerate(items) if complete else ():
-        if not isinstance(item, Mapping) or (
-            body not in item and not any(map(item.__contains__, layout.bodies))
-        ):
-            shown = " or ".join(map(repr, layout.bodies))
+        if not isinstance(item, Mapping) or not (bodies[0] in item or any(map(item.__contains__, bodies))):
+            shown = " or ".join(map(repr, bodies))
             raise InputError(f"{place(i)} has no field {shown}; add it (null for an empty document)")
-    used = (*layout.bodies, layout.id, layout.authors)
-    names = layout.kept
-    if names is None:
-        names = tuple(name for name in dict.fromkeys(n for item in items for n in item) if name not in used)
+    used = [layout.names[i] for i in layout.positions]
+    if layout.kept is None:
+        kept = [name for name in dict.fromkeys(n for item in items for n in item) if name not in used]
+    else:
+        kept = [layout.names[i] for i in layout.kept]
+
+    def values(name: Any) -> list[Any]:
+        return [item.get(name) for item in items]
+
+    ids, authors = (None if i is None else values(layout.names[i]) for i in (layout.id, layout.authors))
     return Documents(
-        _present(joined([[item.get(name) for item in items] for name in layout.bodies])),
+        _present(joined(list(map(values, bodies)))),
         place,
-        None if layout.id is None else id_texts(item.get(layout.id) for item in items),
-        None if layout.authors is None else [item.get(layout.authors) for item in items],
-        {str(name): [item.get(name) for item in items] for name in names},
+        None if ids is None else id_texts(ids),
+        authors,
+        {str(name): values(name) for name in kept},
     )
 
 
@@ -173,3 +159,55 @@ def _present(bodies: Sequence[Any]) -> Sequence[Any]:
     if not any(issubclass(kind, float) or kind.__name__ in MISSING_TYPES for kind in set(map(type, bodies))):
         return bodies
     return [None if is_missing(body) else body for body in bodies]
+
+
+@dataclass
+class RecordReader(DocumentReader):
+    """A subclass says what a chunk holds: `records(chunk)` returns the records and a function that names each."""
+
+    @classmethod
+    def open(
+        cls, name: str, files: Sequence[File], options: Options, example: Mapping[str, Any], **fields: Any
+    ) -> Self:
+        """The reader; `example` is a record with the fields that the format has.
+
+        Raises
+        ------
+        InputError
+            When a requested field is not one of them.
+        """
+        layout, kind = record_layout([example], options, files[0].path)
+        return cls(name, options, kind, files=tuple(files), layout=layout, **fields)
+
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
+        raise NotImplementedError
+
+    def documents(self, chunk: Chunk) -> Documents:
+        records, place = self.records(chunk)
+        return record_documents(records, self.layout, place)
+
+
+@dataclass
+class LineRecordReader(RecordReader):
+    """A record per line; blank lines are passed over.
+
+    record : makes a record of a line; a ValueError if it cannot
+    wrong : what such a line is, and what to do, for messages
+    """
+
+    _: KW_ONLY
+    record: Callable[[str], dict[str, Any]]
+    wrong: str
+
+    def streams(self) -> list[PieceStream]:
+        count = partial(count_documents, skip=())
+        return [PieceStream(file, self.options.whole, count) for file in self.files]
+
+    def records(self, chunk: Chunk) -> tuple[list[dict[str, Any]], Place]:
+        lines, place = filled_lines(chunk, self.file_of(chunk), self.options.text)
+        records: list[dict[str, Any]] = []
+        try:
+            records.extend(map(self.record, lines))
+        except ValueError:
+            raise InputError(f"{place(len(records))} {self.wrong}") from None
+        return records, place

@@ -19,7 +19,6 @@ __all__ = [
     "unique_words",
     "vocabulary_beside",
     "vocabulary_names",
-    "words_of_file",
 ]
 
 _LIMIT = 1 << 28  # bytes: some 30 million words

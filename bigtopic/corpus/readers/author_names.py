@@ -13,18 +13,23 @@ and where they look like several, `DoubtfulNames` says so.
 from __future__ import annotations
 
 import ast
+import csv
+import io
 import json
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.columns import is_missing, name_text
+from bigtopic.corpus.readers.base import Place
+from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
+from bigtopic.wording import counted
 
-__all__ = ["DoubtfulNames", "author_names", "not_a_name", "parsed_names", "split_names"]
+__all__ = ["DoubtfulNames", "author_names", "authors_of_file", "not_a_name", "parsed_names", "split_names"]
 
 _NO_NAMES = Mapping | bytes | bytearray | memoryview
 _ENDED = re.compile(r"(?:&#?\w+;|[^;|\n\r])+")  # an entity such as &amp; ends no name
@@ -39,8 +44,11 @@ _LAST_FIRST = re.compile(r"[^,]+,[^,]+")
 _AFTER_INITIALS = re.compile(r"(?<=\.), ?")
 _SUFFIX = re.compile(r"(?:[JjSs]r\.?|[IVX]+)?")
 
+_MOST_BYTES = 1 << 28  # bytes: some 10 million pairs
+_HEADER = ["document", "author"]
 
-def author_names(given: Any, i: int, place: Callable[[int], str], separator: str | None) -> Iterator[str]:
+
+def author_names(given: Any, i: int, place: Place, separator: str | None) -> Iterator[str]:
     """The names in what document i has for its authors: a text, a list of names, or something missing.
 
     A number is the name with its digits, see `name_text`. `place` is asked only for the message: its answer may take
@@ -166,3 +174,66 @@ def not_a_name(value: Any, where: str) -> InputError:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | _NO_NAMES)
+
+
+def authors_of_file(path: str, options: Mapping[str, Any] | None = None) -> Any:
+    """What `Corpus.with_authors` takes, from a file that may be compressed.
+
+    Parameters
+    ----------
+    path : JSON as `with_authors` takes it; or CSV, with tabs TSV, of two columns: document id and author, a row for
+        each pair. A first row "document,author" is the header
+    options : passed to fsspec
+
+    Raises
+    ------
+    InputError
+        When it is neither; names the line.
+    """
+    file = File(path, options)
+    if not file.exists():
+        raise InputError(f"{path} does not exist or is not a file; check the path")
+    try:
+        text = file.content(_MOST_BYTES, "authors; pass them to Corpus.with_authors in Python").decode(
+            "utf-8-sig"
+        )
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; convert it with iconv") from None
+    return _from_json(text, path) if text.lstrip()[:1] in ("{", "[") else _pairs_of_table(text, path)
+
+
+def _from_json(text: str, path: str) -> Any:
+    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise InputError(f"{path} lists {name!r} twice; join the two lists")
+            found[name] = value
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}, is not JSON: {error.msg}; correct it, or give a table of two columns"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{path} nests lists or objects too deeply; lists of names are enough") from None
+
+
+def _pairs_of_table(text: str, path: str) -> list[tuple[str, str]]:
+    first = text.partition("\n")[0]
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in first else ",", strict=True)
+    pairs: list[tuple[str, str]] = []
+    try:
+        for row in rows:
+            if row == _HEADER and not pairs:
+                continue
+            if len(row) != 2:
+                raise InputError(
+                    f"{path}, line {rows.line_num}, has {counted(len(row), 'column')}; give two, document id and author"
+                )
+            pairs.append((row[0], row[1]))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {rows.line_num}: {error}; correct it") from None
+    return pairs

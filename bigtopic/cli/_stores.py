@@ -102,8 +102,8 @@ def _attributes(url: str) -> dict:
         When a local store may not be read. A URL may be any document, so there the next step reports the reason.
     """
     from bigtopic.errors import CorpusExists, SettingError, StoreError
+    from bigtopic.storage.journal import root_attributes
     from bigtopic.storage.place import Place
-    from bigtopic.storage.remote_hold import root_attributes
 
     try:
         return root_attributes(Place.of(url), "a store") or {}

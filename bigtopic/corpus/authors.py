@@ -24,10 +24,23 @@ from bigtopic.corpus.order import source_order
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.readers.beside.author_names import not_a_name
 from bigtopic.corpus.readers.support.assemble import author_csr
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord
+from bigtopic.corpus.stored.stored_part import StoredPart, stored_names, stored_parts
+from bigtopic.corpus.stored.transaction import Transaction
+from bigtopic.corpus.stored.writer import ArrayWriter, write_names
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import CorpusLocked, InputError, SettingError
+from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["DocumentAuthors", "document_authors", "in_memory", "nearest", "require_whole"]
+__all__ = [
+    "DocumentAuthors",
+    "attach",
+    "document_authors",
+    "in_memory",
+    "nearest",
+    "require_whole",
+    "with_mapping",
+]
 
 Known = TypeVar("Known", bound=DocumentsInParts)
 _NEAR = 50  # sorted neighbours on each side that are compared
@@ -227,3 +240,87 @@ def nearest(wanted: str, ids: Sequence[str]) -> str:
 
 def _backwards(text: str) -> str:
     return text.casefold()[::-1]
+
+
+def attach(corpus: DocumentsInParts, given: Any) -> None:
+    """Give the documents of a stored corpus these authors, see `document_authors`, instead of those they have.
+
+    Raises
+    ------
+    InputError
+        When the authors do not fit the documents. The store stays as it was.
+    CorpusLocked
+        When another writer is at work, or has added documents since the corpus was opened.
+    """
+    rows = corpus.rows(order="stored")
+    authors = document_authors(given, corpus.document_ids(order="stored"), rows)
+    with Transaction(Place.of(corpus.url, corpus.storage_options)) as transaction:
+        old = transaction.old
+        paths = [part.record.path for part in corpus.parts if isinstance(part, StoredPart)]
+        if old is None or paths != [record.path for record in old.parts]:
+            raise CorpusLocked(
+                f"{corpus.url} has other parts than when it was opened; open it again and try again"
+            )
+        new = _layered(transaction, replace(old, authors=None), authors)
+        replaced = sorted(old.author_paths - new.author_paths)
+        transaction.commit(replace(new, replaced=tuple(replaced)))
+
+
+def with_mapping(
+    transaction: Transaction, manifest: Manifest, known: Manifest | None, n_new: int, given: Any
+) -> Manifest:
+    """A manifest whose new parts, the last `n_new`, have these authors, see `document_authors`; others go on.
+
+    Raises
+    ------
+    InputError
+        When the authors do not fit the documents of the new parts.
+    """
+    first = len(manifest.parts) - n_new
+    new = stored_parts(transaction.root, manifest, "authors")[first:]
+    ids = np.concatenate([part.ids(0, part.n_docs) for part in new])
+    rows = np.concatenate([part.rows(0, part.n_docs) for part in new])
+    names = None if known is None else known.authors
+    return _layered(transaction, replace(manifest, authors=names), document_authors(given, ids, rows), first)
+
+
+def _layered(
+    transaction: Transaction, manifest: Manifest, authors: DocumentAuthors, first: int = 0
+) -> Manifest:
+    """Write the authors of the parts from number `first` on; the manifest returned is still to be committed.
+
+    Names that the manifest has keep their ids; new ones get ids at the end.
+    """
+    root, generation = transaction.root, manifest.generation + 1
+    path = transaction.path("authors", generation)
+    transaction.claim([path])
+    known = None if manifest.authors is None else Vocabulary(stored_names(root, manifest.authors).words)
+    names = Vocabulary(authors.names)
+    if known is not None:
+        names = known.extended(authors.names[known.index_of(authors.names) < 0])
+    ids = names.index_of(authors.names)[authors.authors]
+    records = list(manifest.parts)
+    ends = accumulate((record.n_docs for record in records[first:]), initial=0)
+    for number, (start, stop) in enumerate(pairwise(ends), first):
+        indptr = authors.indptr[start : stop + 1]
+        own = ids[indptr[0] : indptr[-1]]
+        records[number] = _with_layer(root, path, records[number], indptr - indptr[0], own)
+    return replace(
+        manifest, generation=generation, authors=write_names(root, path, names), parts=tuple(records)
+    )
+
+
+def _with_layer(
+    root: Place, path: str, record: PartRecord, indptr: np.ndarray, authors: np.ndarray
+) -> PartRecord:
+    """The record of a part with these authors, which are written below `path`."""
+    import zarr
+
+    layer = f"{path}/{record.path.rpartition('/')[2]}"
+    group = zarr.open_group(zarr_store(root), path=layer, mode="a")
+    crc32 = dict(record.crc32)
+    for name, dtype, values in (("indptr", "int64", indptr), ("indices", "int32", authors)):
+        writer = ArrayWriter(root, group, name, len(values), dtype)
+        writer.add(values)
+        crc32[f"authors/{name}"] = writer.close()
+    return replace(record, crc32=crc32, authors=layer)

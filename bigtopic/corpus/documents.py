@@ -14,7 +14,7 @@ from bigtopic.corpus import split
 from bigtopic.corpus.blocks import concatenate, empty_block, take
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
-from bigtopic.corpus.summary.ingestion_record import Ingestion
+from bigtopic.corpus.stored.ingestion_record import Ingestion
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, did_you_mean, either
 from bigtopic.types import Block

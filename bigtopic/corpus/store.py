@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.corpus import export, split, views
 from bigtopic.corpus.documents import DocumentsInParts
-from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.vocabulary import VocabularySettings
 from bigtopic.errors import SettingError
 from bigtopic.support import aliases
 from bigtopic.support.aliases import answering
@@ -196,8 +196,7 @@ class Corpus(DocumentsInParts):
         CorpusLocked
             When another process is writing to the corpus, or has since it was opened.
         """
-        from bigtopic.corpus.authors import in_memory, require_whole
-        from bigtopic.corpus.stored.author_layer import attach
+        from bigtopic.corpus.authors import attach, in_memory, require_whole
 
         require_whole(self)
         if self.url is None:
@@ -227,17 +226,17 @@ class Corpus(DocumentsInParts):
         CorpusDamaged
             When a check fails; names the part and the array.
         """
-        from bigtopic.corpus.stored.verify import verify
+        from bigtopic.corpus.stored.writer import verify
 
         return verify(self)
 
     def __repr__(self) -> str:
-        from bigtopic.corpus.summary.card import text_card
+        from bigtopic.corpus.card import text_card
 
         return text_card(self)
 
     def _repr_html_(self) -> str:
-        from bigtopic.corpus.summary.card import html_card
+        from bigtopic.corpus.card import html_card
 
         return html_card(self)
 

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bigtopic.corpus.conditions import of_function
 from bigtopic.corpus.documents import DocumentsInParts
-from bigtopic.corpus.filter import VocabularySettings, common_words, kept_words, narrowed
 from bigtopic.corpus.part import PartView, WordMap
+from bigtopic.corpus.select import of_function
 from bigtopic.corpus.stored.schema import PART_ENTRIES
-from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, common_words, kept_words, narrowed
 from bigtopic.errors import InputError, SettingError
 
 __all__ = [

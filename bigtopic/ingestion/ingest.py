@@ -22,16 +22,15 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.authors import with_mapping
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.corpus.stored.author_layer import with_mapping
 from bigtopic.corpus.stored.manifest import read_manifest
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
+from bigtopic.corpus.vocabulary import VocabularySettings
 from bigtopic.errors import SettingError, argument
-from bigtopic.ingestion.collocate import with_collocations
-from bigtopic.ingestion.corpus_source import CorpusReader
+from bigtopic.ingestion.duplicates import check_on_duplicate
 from bigtopic.ingestion.existing import (
     extended,
     keeps_text,
@@ -42,7 +41,7 @@ from bigtopic.ingestion.existing import (
     word_limits,
 )
 from bigtopic.ingestion.job import build
-from bigtopic.ingestion.known_ids import check_on_duplicate
+from bigtopic.ingestion.parse import CorpusReader
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
 from bigtopic.ingestion.text import (
@@ -51,6 +50,7 @@ from bigtopic.ingestion.text import (
     left_out,
     recorded,
     settings_for,
+    with_collocations,
     with_language,
     with_split_words,
 )

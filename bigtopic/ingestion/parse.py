@@ -7,21 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from bigtopic.corpus.columns import Cells, array_name, kinds_of
-from bigtopic.corpus.readers.base import RawBlock
+from bigtopic.corpus.part import Part
+from bigtopic.corpus.readers.base import Chunk, RawBlock
 from bigtopic.corpus.readers.support.columns import column
-from bigtopic.corpus.spill import Header, spill
+from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
+from bigtopic.ingestion.spill import Header, spill
 from bigtopic.storage.place import Place
 from bigtopic.support import buffers
 
-__all__ = ["ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
+__all__ = ["CorpusReader", "ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
 
@@ -122,7 +125,7 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
 
 
 def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = None) -> ParsedRun:
-    """Parse a chunk and spill it, but for documents to be left out, see `bigtopic.ingestion.known_ids.KnownIds`.
+    """Parse a chunk and spill it, but for documents to be left out, see `bigtopic.ingestion.duplicates.KnownIds`.
 
     No other attempt at the same task writes to the same file.
     """
@@ -195,3 +198,54 @@ def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None
     if names is not None:
         found = word_array(names)[found]
     return WordCounts(found, totals[:, 1], totals[:, 0].astype(np.int64))
+
+
+class CorpusReader:
+    """Reads the documents of a corpus; they keep their source rows, ids, columns, authors and text."""
+
+    name = "corpus"
+    unit = "docs"
+    taken: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, corpus: Corpus, keep_text: bool = True) -> None:
+        words = corpus.vocabulary.words
+        self.n_words = corpus.n_words
+        self.vocabulary = None if words is None else words.tolist()
+        self.size = corpus.n_docs
+        self.text_settings = corpus.text_settings
+        self._spans = list(corpus.spans())
+        self._columns = list(corpus.columns)
+        self._has_ids = corpus.has_ids
+        self._authors = corpus.author_vocabulary
+        self._keeps_text = keep_text and corpus.has_text
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "vocabulary": None, "_spans": []}
+
+    def streams(self) -> list[CorpusReader]:
+        return [self]
+
+    def chunks(self) -> Iterator[Chunk]:
+        for part, start, stop in self._spans:
+            yield Chunk(part.name, stop - start, start, stop, part)
+
+    def parse(self, chunk: Chunk) -> PlacedBlock:
+        part: Part = chunk.data
+        block = part.read(chunk.start, chunk.stop)
+        authors, names = block.authors, None
+        if authors is not None:
+            assert self._authors is not None
+            present, authors = np.unique(authors, return_inverse=True)
+            names = [self._authors[int(i)] for i in present]
+        return PlacedBlock(
+            block.indptr,
+            block.words,
+            block.counts,
+            ids=part.ids(chunk.start, chunk.stop).tolist() if self._has_ids else None,
+            columns=part.columns(self._columns, chunk.start, chunk.stop),
+            author_indptr=block.author_indptr,
+            author_names=names,
+            authors=None if authors is None else authors.astype(np.int32),
+            rows=block.rows,
+            texts=part.texts(chunk.start, chunk.stop).tolist() if self._keeps_text else None,
+        )

@@ -10,8 +10,8 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens, take_segments
 from bigtopic.corpus.order import document_keys
-from bigtopic.corpus.spill import Header, Span, Spilled, spill
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
+from bigtopic.ingestion.spill import Header, Span, Spilled, spill
 from bigtopic.storage.place import Place
 from bigtopic.support import buffers
 from bigtopic.types import Block

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bigtopic.corpus.filter import VocabularySettings, dropped_words
-from bigtopic.corpus.spill import Header, Spilled, spill
-from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
-from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.corpus.stored.ingestion_record import EXAMPLES, WordGroup
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_words, word_array
 from bigtopic.ingestion.parse import WordCounts
+from bigtopic.ingestion.spill import Header, Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ColumnTally", "WordLosses", "WordTally", "falling", "joined"]

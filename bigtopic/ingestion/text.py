@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import fields, replace
 from typing import Any
 
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.stored.manifest import Manifest
-from bigtopic.corpus.text.scripts import unspaced_script
+from bigtopic.corpus.text.segmentation import unspaced_script
 from bigtopic.corpus.text.stopwords import is_list_of_language, language_of, spellings
-from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
 from bigtopic.corpus.text.tokenizer import Tokenizer
+from bigtopic.corpus.text.tokens import CollocationCounts
 from bigtopic.errors import SettingError, argument, either, warn
+from bigtopic.ingestion.parse import parse_tasks
+from bigtopic.ingestion.settings import Workers
+from bigtopic.parallel.progress import Progress
 from bigtopic.support.aliases import of_argument
 from bigtopic.wording import counted
 
@@ -23,6 +28,7 @@ __all__ = [
     "left_out",
     "recorded",
     "settings_for",
+    "with_collocations",
     "with_language",
     "with_split_words",
 ]
@@ -180,3 +186,47 @@ def _warn_of_script(sample: Documents) -> None:
             f"the documents are in {script.name}, which has no spaces between words, so that whole clauses become "
             f"words; {take}, or put spaces between the words first"
         )
+
+
+Pairs = frozenset[tuple[str, str]]
+
+
+def with_collocations(
+    reader: Any, text: TextSettings, known: Manifest | None, workers: Workers
+) -> tuple[Any, Pairs]:
+    """The reader, joining collocations: those given, else the source's (appending: the corpus's); and the pairs.
+
+    Raises
+    ------
+    SettingError
+        When the source can be read only once.
+    """
+    if text.collocations is None or getattr(reader, "kind", None) not in ("text", "tokens"):
+        return reader, frozenset()
+    if known is not None and known.text is not None:
+        pairs: Pairs = stored_pairs(known.text)
+        return reader.with_collocations(pairs), pairs
+    if isinstance(text.collocations, tuple):
+        pairs = frozenset(text.collocations)
+        return reader.with_collocations(pairs), pairs
+    if not all(getattr(stream, "repeatable", True) for stream in reader.streams()):
+        raise SettingError(
+            "collocations need two passes, but the source is an iterator that can be read once; "
+            "give a list, or files"
+        )
+    assert isinstance(text.collocations, float)
+    pairs = _counted(reader, workers).select(text.collocations)
+    return reader.with_collocations(pairs), pairs
+
+
+def _counted(reader: Any, workers: Workers) -> CollocationCounts:
+    total = CollocationCounts()
+    tasks = (task.chunk for task in parse_tasks(reader))
+    with (
+        Progress("collocations", None, "chunks", workers.progress) as bar,
+        closing(workers.map(reader.collocation_counts, tasks)) as results,
+    ):
+        for counts in results:
+            total.merge(counts)
+            bar.update(1)
+    return total

@@ -28,14 +28,12 @@ from bigtopic.state.model import TopicModel
 from bigtopic.state.model_state import rebuild
 from bigtopic.state.stored.array_rules import FREQUENCIES, PARTS, check_frequency, check_parts
 from bigtopic.state.stored.model_rules import check_description, plain, upgraded
-from bigtopic.storage.endings import settle
-from bigtopic.storage.hold import Hold
-from bigtopic.storage.journal import is_listed
+from bigtopic.storage.journal import Hold, RemoteHold, is_listed, root_attributes
 from bigtopic.storage.json_rules import FieldError
+from bigtopic.storage.lock import settle
 from bigtopic.storage.names import WRITER
 from bigtopic.storage.place import Place, zarr_store
-from bigtopic.storage.remote_hold import RemoteHold, root_attributes
-from bigtopic.storage.zarr_group import replace_group
+from bigtopic.storage.zarr_metadata import replace_group
 
 __all__ = ["describe", "load", "save"]
 

@@ -20,8 +20,8 @@ __all__ = [
     "LARGEST",
     "FieldError",
     "Rule",
+    "any_of",
     "anything",
-    "either",
     "flag",
     "listing",
     "mapping",
@@ -106,7 +106,7 @@ def optional(rule: Rule) -> Rule:
     return check
 
 
-def either(*rules: Rule) -> Rule:
+def any_of(*rules: Rule) -> Rule:
     """What one of the rules allows; the last one says what is wrong."""
 
     def check(value: Any, where: str) -> None:

@@ -1,4 +1,4 @@
-"""One writer at a time in a folder; behind a URL, see `bigtopic.storage.lease`.
+"""One writer at a time in a folder; behind a URL, see `bigtopic.storage.lock`.
 
 On a local file system the writer holds a lock of the operating system (`flock`) on a file in the store, which it keeps
 open. The lock ends with the process, however that ends, and a process number that is used again means nothing. The
@@ -20,21 +20,24 @@ import os
 import socket
 import stat
 import time
+from contextlib import suppress
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any
+from uuid import uuid4
 
-from bigtopic.errors import CorpusLocked, StoreError
+from bigtopic.errors import CorpusLocked, SettingError, StoreError, warn
 from bigtopic.storage import local
-from bigtopic.storage.endings import tell_what_is_left
 from bigtopic.storage.names import LOCK
 from bigtopic.storage.place import Place
+
+__all__ = ["Lease", "WriterLock", "holder_of", "message", "settle", "tell_what_is_left"]
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WriterLock", "holder_of", "message"]
 
 _LONGEST = 1 << 12  # bytes of a lock file that are looked at; ours have about 120
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -213,3 +216,130 @@ def _close_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_in_child)
+
+
+EXPIRES = 60.0  # seconds
+RENEWED = 5.0  # seconds
+
+
+class Lease:
+    """Context manager that holds a store behind a URL for writing.
+
+    Parameters
+    ----------
+    root : the store
+
+    Attributes
+    ----------
+    token : 12 hexadecimal digits, different for every writer
+
+    Raises
+    ------
+    CorpusLocked
+        When another writer holds it; names host, process and time. Found within seconds when it is at work; a lock
+        that is no longer renewed is taken over after `EXPIRES` seconds.
+    SettingError
+        When the URL is a chain of file systems.
+    """
+
+    def __init__(self, root: Place) -> None:
+        if "::" in root.url:
+            raise SettingError(
+                f"{root.url}: a chain of file systems can only be read; give the URL of the store itself to write"
+            )
+        self.token = uuid4().hex[:12]
+        self._root = root
+        self._file = root / LOCK
+        self._since = time.time()
+        self._version: Any = None
+        self._renewal = 1
+        self._mutex, self._ended = Lock(), Event()
+
+    def __enter__(self) -> Lease:
+        self._version = self._file.replace_if(self._content(), None) or self._taken_over()
+        if self._version is None:
+            raise CorpusLocked(self._message())
+        self._ended.clear()
+        Thread(target=self._renew, name="bigtopic-lease", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        with self._mutex:
+            with suppress(StoreError):  # then the lock expires without renewal
+                if self._version is not None:
+                    self._file.remove_if(self._version)
+            self._version = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the lock in the store is still that of this writer."""
+        with self._mutex:
+            return self._version is not None and self._file.version() == self._version
+
+    def check(self) -> None:
+        """Raise CorpusLocked when another writer has taken the lock over."""
+        if not self.held:
+            raise CorpusLocked(
+                f"{self._root.url}: another writer took the lock over, because this process did not renew it for "
+                f"{EXPIRES:g} seconds; nothing was committed: try again"
+            )
+
+    def _renew(self) -> None:
+        while not self._ended.wait(RENEWED):
+            with self._mutex:
+                if self._ended.is_set() or self._version is None:
+                    return
+                with suppress(StoreError):  # the next attempt, with the same bytes, may succeed
+                    self._version = self._file.replace_if(self._content(), self._version)
+                    self._renewal += 1
+
+    def _content(self) -> bytes:
+        content = {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "time": self._since,
+            "token": self.token,
+            "renewal": self._renewal,
+        }
+        return json.dumps(content).encode()
+
+    def _taken_over(self) -> Any:
+        """Take over a lock that is no longer renewed; the new version, or None if it is still renewed."""
+        if self._root.url.startswith("memory://"):
+            return None  # its holder lives as long as the store
+        found, since = self._file.version(), time.monotonic()
+        while found is not None and time.monotonic() - since < EXPIRES:
+            time.sleep(min(RENEWED, EXPIRES) / 5)
+            now = self._file.version()
+            if now is not None and now != found:
+                return None
+            found = now
+        return self._file.replace_if(self._content(), found)
+
+    def _message(self) -> str:
+        try:
+            holder = holder_of(self._file.read()) or {}
+        except FileNotFoundError:
+            holder = {}
+        return message(self._root.url, self._file.url, holder)
+
+
+def settle(root: Place, folder: Place) -> None:
+    """Make a commit's changes to a folder durable. The store is already the new one, so a failure is a warning."""
+    try:
+        folder.sync(recursive=False)
+    except StoreError as refused:
+        said = f"{root.url} is complete, but {refused}. If the power fails now, it may be lost"
+        warn(said)
+
+
+def tell_what_is_left(root: Place, refused: StoreError, error: BaseException | None) -> None:
+    """Report that a writer could not sweep: a warning after a commit, otherwise a note on the error that ended it."""
+    said = f"{refused}. The next writer removes what is left"
+    if error is None:
+        warn(f"{root.url} is complete, but {said}")
+    else:
+        error.add_note(said)

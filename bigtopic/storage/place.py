@@ -51,11 +51,11 @@ def _known(url: str) -> Iterator[None]:
 def zarr_store(place: Place, read_only: bool = False) -> Any:
     """The Zarr store at a place."""
     if place.local:
-        from bigtopic.storage.zarr_folder import ZarrFolder
+        from bigtopic.storage.zarr_stores import ZarrFolder
 
         return ZarrFolder(place, read_only=read_only)
     from bigtopic.storage.remote import reaching, uncached
-    from bigtopic.storage.zarr_remote import ZarrRemote
+    from bigtopic.storage.zarr_stores import ZarrRemote
 
     with reaching(place.url):
         if "::" in place.url:

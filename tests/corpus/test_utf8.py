@@ -16,7 +16,7 @@ import pytest
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.text import tokenizer as tokenizer_module
 from bigtopic.corpus.text import tokens as tokens_module
-from bigtopic.corpus.text.characters import canonical, marks, word_pattern
+from bigtopic.corpus.text.segmentation import canonical, marks, word_pattern
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.corpus.text.tokens import TokenArrays, encode

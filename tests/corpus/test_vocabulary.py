@@ -5,8 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bigtopic.corpus.filter import VocabularySettings, kept_words
-from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, kept_words
 from bigtopic.errors import SettingError, VocabularyMismatch
 
 

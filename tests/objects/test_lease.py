@@ -13,10 +13,10 @@ from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.errors import CorpusLocked, SettingError
 from bigtopic.ingestion.ingest import append, compact, ingest
 from bigtopic.storage import lease, remote
-from bigtopic.storage.lease import Lease
+from bigtopic.storage.journal import RemoteHold
+from bigtopic.storage.lock import Lease
 from bigtopic.storage.names import LOCK
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import RemoteHold
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 

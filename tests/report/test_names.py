@@ -8,7 +8,7 @@ import pytest
 
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.views import Document
-from bigtopic.ingestion.in_memory import read_corpus
+from bigtopic.ingestion.job import read_corpus
 from bigtopic.questions.documents import DocumentTopics
 from bigtopic.questions.table import Table
 from bigtopic.questions.tree import TopicTree

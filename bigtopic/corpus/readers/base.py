@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.text.tokenizer import TextSettings
 
 __all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "DOCUMENT_BYTES", "Chunk", "Options", "RawBlock", "Reader", "Stream"]

@@ -3,7 +3,7 @@
     lock -> sweep what a killed writer left -> write parts and names, invisible -> fsync -> replace manifest -> sweep
 
 Whatever happens before the manifest is replaced, a reader sees the old corpus (or none); after it, the new one.
-`bigtopic.storage.hold` has the lock, and the list of what may be swept.
+`bigtopic.storage.journal` has the lock, and the list of what may be swept.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from bigtopic.corpus.stored.manifest import (
 )
 from bigtopic.corpus.stored.schema import MOST_NUMBERS
 from bigtopic.errors import CorpusDamaged
-from bigtopic.storage.endings import settle
-from bigtopic.storage.hold import Hold
-from bigtopic.storage.journal import require_free
+from bigtopic.storage.journal import Hold, RemoteHold, require_free
+from bigtopic.storage.lock import settle
 from bigtopic.storage.names import FOLDERS
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import RemoteHold
-from bigtopic.storage.zarr_group import replace_group
+from bigtopic.storage.zarr_metadata import replace_group
 
 __all__ = ["Transaction", "current_manifest"]
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.text.characters import canonical, word_pattern
-from bigtopic.corpus.text.collocations import CollocationCounts, count_pairs
-from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.corpus.text.sentences import split_sentences
+from bigtopic.corpus.blocks import RawBlock
+from bigtopic.corpus.text.segmentation import canonical, split_sentences, word_pattern
 from bigtopic.corpus.text.stopwords import is_list_of_language, words_of
 from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
 from bigtopic.corpus.text.tokens import (
+    CollocationCounts,
     NotAWord,
     TokenArrays,
     count,
+    count_pairs,
     encode,
     in_sentences,
     join_pairs,

@@ -15,8 +15,7 @@ from unicodedata import is_normalized
 
 import numpy as np
 
-from bigtopic.corpus.text.characters import IGNORED, JOINERS, canonical, marks
-from bigtopic.corpus.text.sentences import SENTENCE_END, mark_sentences
+from bigtopic.corpus.text.segmentation import IGNORED, JOINERS, SENTENCE_END, canonical, mark_sentences, marks
 from bigtopic.corpus.text.tokens import TokenArrays, in_sentences
 
 __all__ = ["Utf8Lines", "word_runs"]

@@ -14,9 +14,9 @@ import numpy as np
 
 from bigtopic.corpus.blocks import offsets, take_segments
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.corpus.spill import Header, Spilled, spill
 from bigtopic.estimators.topic_stores.sparsity import most_entries, sparse_topics
 from bigtopic.inference.infer import Inferred
+from bigtopic.ingestion.spill import Header, Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["Batch", "arranged"]

@@ -12,11 +12,11 @@ from bigtopic.errors import CorpusExists, argument
 from bigtopic.estimators.topic_stores.contents import MARK, write_contents
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity
 from bigtopic.inference.infer import Inferred
-from bigtopic.storage.draft import drafted
+from bigtopic.storage.journal import RemoteHold, root_attributes
 from bigtopic.storage.names import WRITER
+from bigtopic.storage.output_file import drafted
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import RemoteHold, root_attributes
-from bigtopic.storage.zarr_group import group_attributes
+from bigtopic.storage.zarr_metadata import group_attributes
 
 __all__ = ["check_store", "write_topics"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from bigtopic.corpus.sparse import check_claim, most_bytes
 from bigtopic.errors import InputError
-from bigtopic.storage.string_chunks import DENSEST, content_size
+from bigtopic.storage.chunks import DENSEST, content_size
 
 __all__ = ["COMPRESSORS", "check_frame"]
 

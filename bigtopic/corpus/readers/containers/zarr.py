@@ -16,8 +16,8 @@ from bigtopic.errors import InputError
 from bigtopic.storage.json_rules import (
     FieldError,
     Rule,
+    any_of,
     anything,
-    either,
     listing,
     one_of,
     optional,
@@ -44,7 +44,7 @@ _V2 = record(
         "chunks": listing(whole(1)),
         "dtype": text(r"[<>|][biufSU][0-9]{1,4}|\|O", "a type of numbers or strings"),
         "compressor": optional(record({"id": one_of(*COMPRESSORS)})),
-        "filters": optional(either(listing(one_of(), length=0), listing(_STRINGS, length=1))),
+        "filters": optional(any_of(listing(one_of(), length=0), listing(_STRINGS, length=1))),
         "order": one_of("C", "F"),
     }
 )
@@ -69,7 +69,7 @@ def _v3(codecs: Rule) -> Rule:
 _INNER = listing(record({"name": one_of(*(name for name in _CODECS if name != "blosc"))}))
 _SHARD = record({"codecs": _INNER, "index_codecs": _INNER, "chunk_shape": listing(whole(1))})
 _V3 = _v3(
-    either(
+    any_of(
         listing(record({"name": one_of("sharding_indexed"), "configuration": _SHARD}), length=1),
         listing(record({"name": one_of(*_CODECS)})),
     )

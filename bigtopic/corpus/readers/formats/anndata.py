@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.groups import is_hdf5, is_zarr, members, open_group
@@ -30,7 +31,6 @@ from bigtopic.corpus.readers.support.vocabulary import unique_words
 from bigtopic.corpus.readers.tables.roles import choose
 from bigtopic.corpus.readers.tables.sample import AUTHORS
 from bigtopic.corpus.sparse import checked_csr
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean, either, require
 
 __all__ = ["accepts", "match", "open_reader", "opens_folders"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of_all
 from bigtopic.corpus.readers.support.tables import (
@@ -20,7 +21,6 @@ from bigtopic.corpus.readers.support.tables import (
 )
 from bigtopic.corpus.readers.tables.roles import table_layout
 from bigtopic.corpus.readers.tables.sample import SAMPLE_ROWS, Sample, TableLayout
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument, require
 
 __all__ = ["ArrowReader", "ArrowStream", "arrow_layout", "check_unique"]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.beside.author_names import DoubtfulNames, author_names
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import argument
 
 __all__ = ["LARGEST", "DocumentAuthors", "author_csr", "canonical", "check_counts", "restrict"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy
 from bigtopic.corpus.stored.schema import MOST_WORDS
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
 __all__ = ["WANTED", "count_pairs", "shown"]

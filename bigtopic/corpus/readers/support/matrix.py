@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy
 from bigtopic.corpus.sparse import check_mask, check_numbers, checked_csr
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, VocabularyMismatch
 
 __all__ = ["check_width", "matrix_block", "row_ranges"]

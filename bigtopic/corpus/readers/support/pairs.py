@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.lines import LineStream
 from bigtopic.corpus.readers.containers.pieces import chunk_array, count_byte, first_line, pieces
 from bigtopic.corpus.readers.support.assemble import canonical, count_remedy
 from bigtopic.corpus.readers.support.claims import check_words
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument
 from bigtopic.support import buffers
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy, restrict
@@ -15,7 +16,6 @@ from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.readers.support.vocabulary import unique_words
 from bigtopic.corpus.readers.tables.sample import TableLayout
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
 __all__ = [

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.pieces import chunk_array, count_byte, first_line, pieces
 from bigtopic.corpus.readers.support.assemble import canonical, count_remedy
 from bigtopic.corpus.readers.support.claims import check_documents, check_words, whole_number
 from bigtopic.corpus.readers.support.matrix import check_width
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 from bigtopic.support import buffers
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.tables import empty_cell, table_documents, triples_block
 from bigtopic.corpus.readers.tables.sample import TableLayout
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
 __all__ = ["CellsReader", "numeric_columns"]

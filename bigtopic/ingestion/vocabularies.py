@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.filter import VocabularySettings, dropped_words
-from bigtopic.corpus.spill import Header, spill
+from bigtopic.corpus.stored.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
-from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.text.stopwords import list_name
-from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_words, word_array
 from bigtopic.errors import InputError, VocabularyMismatch, argument
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.ingestion.settings import IngestSettings
+from bigtopic.ingestion.spill import Header, spill
 from bigtopic.ingestion.tally import ColumnTally, WordLosses, WordTally, falling, joined
 from bigtopic.storage.place import Place
 

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 from zarr.abc.store import Store
 from zarr.core.buffer import default_buffer_prototype
-from zarr.storage import LocalStore
+from zarr.storage import FsspecStore, LocalStore
 
 from bigtopic.storage import local
+from bigtopic.storage.remote import reaching
 
-__all__ = ["ZarrFolder"]
+__all__ = ["ZarrFolder", "ZarrRemote"]
 
 
 class Folder(Protocol):
@@ -106,3 +107,35 @@ class ZarrFolder(LocalStore):
     async def clear(self) -> None:
         for name in self._place.names():
             await self.delete(name)
+
+
+class ZarrRemote(FsspecStore):
+    """Zarr's store, with the errors of `reaching`."""
+
+    @property
+    def _url(self) -> str:
+        return str(self.fs.unstrip_protocol(self.path))
+
+    async def get(self, *arguments: Any, **settings: Any) -> Any:
+        with reaching(self._url):
+            return await super().get(*arguments, **settings)
+
+    async def get_partial_values(self, *arguments: Any, **settings: Any) -> Any:
+        with reaching(self._url):
+            return await super().get_partial_values(*arguments, **settings)
+
+    async def set(self, *arguments: Any, **settings: Any) -> None:
+        with reaching(self._url):
+            await super().set(*arguments, **settings)
+
+    async def exists(self, key: str) -> bool:
+        with reaching(self._url):
+            return await super().exists(key)
+
+    async def delete(self, key: str) -> None:
+        with reaching(self._url):
+            await super().delete(key)
+
+    async def delete_dir(self, prefix: str) -> None:
+        with reaching(self._url):
+            await super().delete_dir(prefix)

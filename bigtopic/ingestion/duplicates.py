@@ -13,15 +13,14 @@ from hashlib import blake2b
 
 import numpy as np
 
-from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.blocks import RawBlock, take_segments
 from bigtopic.corpus.columns import Cells
-from bigtopic.corpus.spill import Header, Span, Spilled, spill
 from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.schema import STRING_CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.ingestion.parse import PlacedBlock
+from bigtopic.ingestion.spill import Header, Span, Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ON_DUPLICATE", "KnownIds", "check_on_duplicate", "digests", "ids_in_store", "positions_of"]

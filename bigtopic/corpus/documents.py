@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from bigtopic.corpus import split
 from bigtopic.corpus.blocks import concatenate, empty_block, take
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
+from bigtopic.corpus.select import by_positions
 from bigtopic.corpus.stored.ingestion_record import Ingestion
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, did_you_mean, either
@@ -253,12 +253,12 @@ class DocumentsInParts:
 
     def at(self, positions: np.ndarray) -> Self:
         """A view of the documents at these positions of the stored order, int64 (n,), ascending."""
-        return self._view(split.by_positions(self.parts, self._starts, positions))
+        return self._view(by_positions(self.parts, self._starts, positions))
 
     def _chosen(self, places: slice | np.ndarray) -> Sequence[Part]:
         """The documents at these places of the source's order: a slice, or a boolean for each."""
         where = np.arange(self.n_docs) if self._source_order is None else self._source_order
-        return split.by_positions(self.parts, self._starts, np.sort(where[places]))
+        return by_positions(self.parts, self._starts, np.sort(where[places]))
 
     def recounted(self) -> Self:
         """This corpus with a vocabulary whose frequencies are those of exactly these documents (one pass for views)."""

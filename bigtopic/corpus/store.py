@@ -9,8 +9,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus import export, split, views
+from bigtopic.corpus import export, views
 from bigtopic.corpus.documents import DocumentsInParts
+from bigtopic.corpus.select import by_columns, by_rows, n_test_documents, train_test
 from bigtopic.corpus.vocabulary import VocabularySettings
 from bigtopic.errors import SettingError
 from bigtopic.support import aliases
@@ -109,8 +110,8 @@ class Corpus(DocumentsInParts):
         SettingError
             When one side is empty.
         """
-        n_test = split.n_test_documents(test_size, self.n_docs)
-        train, test = split.train_test(self.parts, n_test, random_state)
+        n_test = n_test_documents(test_size, self.n_docs)
+        train, test = train_test(self.parts, n_test, random_state)
         return self._view(train), self._view(test)
 
     def select(self, rows: Any = None, **columns: Any) -> Corpus:
@@ -137,8 +138,8 @@ class Corpus(DocumentsInParts):
         functions = {name: wanted for name, wanted in columns.items() if callable(wanted)}
         values = {name: wanted for name, wanted in columns.items() if name not in functions}
         parts = self._chosen(views.by_functions(self, functions)) if functions else self.parts
-        parts = parts if rows is None else split.by_rows(parts, rows)
-        return self._view(split.by_columns(parts, values) if values else parts)
+        parts = parts if rows is None else by_rows(parts, rows)
+        return self._view(by_columns(parts, values) if values else parts)
 
     @answering
     def filter_vocabulary(

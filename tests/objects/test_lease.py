@@ -12,7 +12,8 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.errors import CorpusLocked, SettingError
 from bigtopic.ingestion.ingest import append, compact, ingest
-from bigtopic.storage import lease, remote
+from bigtopic.storage import lock as lease
+from bigtopic.storage import remote
 from bigtopic.storage.journal import RemoteHold
 from bigtopic.storage.lock import Lease
 from bigtopic.storage.names import LOCK
@@ -263,7 +264,7 @@ def test_what_is_appended_while_compact_waits_for_the_lock_is_not_lost(place, mo
 
 APPENDER = """
 import json, sys, time
-from bigtopic.storage import lease
+from bigtopic.storage import lock as lease
 from bigtopic.errors import CorpusLocked
 from bigtopic.ingestion.ingest import append
 lease.EXPIRES, lease.RENEWED = 3.0, 0.3

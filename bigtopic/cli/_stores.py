@@ -59,8 +59,8 @@ def require_room(url: str, kind: str = "model") -> None:
         When the parent is not a folder, or is not writable.
     """
     from bigtopic.errors import CorpusExists, StoreError
-    from bigtopic.storage.journal import refuse_dangling
     from bigtopic.storage.place import Place
+    from bigtopic.storage.writers import refuse_dangling
 
     place = Place.of(url)
     if place.local:
@@ -102,8 +102,8 @@ def _attributes(url: str) -> dict:
         When a local store may not be read. A URL may be any document, so there the next step reports the reason.
     """
     from bigtopic.errors import CorpusExists, SettingError, StoreError
-    from bigtopic.storage.journal import root_attributes
     from bigtopic.storage.place import Place
+    from bigtopic.storage.writers import root_attributes
 
     try:
         return root_attributes(Place.of(url), "a store") or {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import StoreError
-from bigtopic.storage.local import told
+from bigtopic.storage.local import store_errors
 from bigtopic.storage.place import Place
 from bigtopic.support import buffers
 
@@ -60,7 +60,7 @@ class Spilled:
 
     def __enter__(self) -> Spilled:
         if self._place.local:
-            with told("read", self._place.url):
+            with store_errors("read", self._place.url):
                 self._file = Path(self._place.url).open("rb", buffering=0)
         return self
 

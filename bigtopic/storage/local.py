@@ -38,8 +38,8 @@ __all__ = [
     "remove_made",
     "rename",
     "replace",
+    "store_errors",
     "sync",
-    "told",
     "write",
     "write_at",
 ]
@@ -64,7 +64,7 @@ _REMEDIES = {
 
 
 @contextmanager
-def told(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
+def store_errors(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
     """Turn errors of the operating system into a StoreError, except those that the caller handles.
 
     The message is "<path> cannot be <operation>: <why>; <what to do>".
@@ -128,7 +128,7 @@ def read(path: str) -> bytes:
     StoreError
         When it is not a regular file, or may not be read.
     """
-    with told("read", path, FileNotFoundError, NotADirectoryError):
+    with store_errors("read", path, FileNotFoundError, NotADirectoryError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
@@ -147,7 +147,7 @@ def read_at(path: str, offset: int, out: memoryview) -> int:
         As `read`.
     """
     n_read = 0
-    with told("read", path, FileNotFoundError, NotADirectoryError):
+    with store_errors("read", path, FileNotFoundError, NotADirectoryError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
@@ -160,7 +160,7 @@ def read_at(path: str, offset: int, out: memoryview) -> int:
 
 def refuse_irregular(path: str) -> None:
     """Raise StoreError when this exists but is not a regular file."""
-    with told("read", path), suppress(FileNotFoundError, NotADirectoryError):
+    with store_errors("read", path), suppress(FileNotFoundError, NotADirectoryError):
         _require(stat.S_ISREG(os.stat(path).st_mode), "read", path)
 
 
@@ -181,7 +181,7 @@ def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False)
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if exclusive else os.O_TRUNC) | _FILE
     passed = (FileExistsError,) if exclusive else ()
-    with told("written", path, *passed), parent(path, below, create=True) as (folder, name):
+    with store_errors("written", path, *passed), parent(path, below, create=True) as (folder, name):
         _fill(os.open(name, flags, 0o666, dir_fd=folder), pieces)
 
 
@@ -195,7 +195,7 @@ def write_at(path: str, below: int, offset: int, data: memoryview, size: int) ->
     StoreError
     """
     flags = os.O_WRONLY | os.O_CREAT | _FILE
-    with told("written", path), parent(path, below, create=True) as (folder, name):
+    with store_errors("written", path), parent(path, below, create=True) as (folder, name):
         descriptor = os.open(name, flags, 0o666, dir_fd=folder)
         try:
             found = os.fstat(descriptor)
@@ -211,14 +211,14 @@ def write_at(path: str, below: int, offset: int, data: memoryview, size: int) ->
 
 def append(path: str, below: int, data: bytes) -> None:
     """Append to a file, durably; creates it if it does not exist."""
-    with told("written", path), parent(path, below, create=True) as (folder, name):
+    with store_errors("written", path), parent(path, below, create=True) as (folder, name):
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FILE
         _fill(os.open(name, flags, 0o666, dir_fd=folder), [data], durable=True)
 
 
 def replace(path: str, below: int, data: bytes) -> None:
     """Create or replace a file atomically and durably, through a draft, "<path>.partial", that must not exist."""
-    with told("written", path), parent(path, below, create=True) as (folder, name):
+    with store_errors("written", path), parent(path, below, create=True) as (folder, name):
         draft = f"{name}.partial"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
         descriptor = os.open(draft, flags, 0o666, dir_fd=folder)
@@ -245,7 +245,7 @@ def remove(path: str, below: int) -> None:
     """Remove a file, a link (not its target), or a folder with everything in it, if it exists."""
     with (
         suppress(FileNotFoundError),
-        told("removed", path, FileNotFoundError),
+        store_errors("removed", path, FileNotFoundError),
         parent(path, below) as (folder, name),
     ):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -256,7 +256,7 @@ def remove(path: str, below: int) -> None:
 
 def remove_empty(path: str, below: int) -> None:
     """Remove a folder if it exists and is empty."""
-    with told("removed", path), suppress(FileNotFoundError), parent(path, below) as (folder, name):
+    with store_errors("removed", path), suppress(FileNotFoundError), parent(path, below) as (folder, name):
         try:
             os.rmdir(name, dir_fd=folder)
         except OSError as error:
@@ -293,7 +293,7 @@ def move(source: str, target: str) -> None:
 def rename(source: str, source_below: int, target: str, target_below: int) -> None:
     """Rename a file or folder of a store, and make the folders that are to hold it."""
     with (
-        told("written", target),
+        store_errors("written", target),
         parent(source, source_below) as (old, name),
         parent(target, target_below, create=True) as (new, new_name),
     ):
@@ -317,7 +317,7 @@ def exchange(one: str, other: str) -> bool:
 
 def make_folder(path: str, below: int) -> None:
     """Make a folder that only its owner may use. It must not exist."""
-    with told("made", path), parent(path, below, create=True) as (folder, name):
+    with store_errors("made", path), parent(path, below, create=True) as (folder, name):
         os.mkdir(name, 0o700, dir_fd=folder)
 
 
@@ -329,7 +329,7 @@ def refuse_link(path: str) -> None:
 
 def names(path: str) -> list[str]:
     """Names in a folder, sorted; none when there is no folder."""
-    with told("listed", path):
+    with store_errors("listed", path):
         try:
             return sorted(os.listdir(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -341,7 +341,7 @@ def sync(path: str, recursive: bool) -> None:
     if recursive and os.path.isdir(path):
         for name in names(path):
             sync(f"{path}/{name}", recursive)
-    with told("written", path):
+    with store_errors("written", path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             mode = os.fstat(descriptor).st_mode

@@ -1,8 +1,8 @@
-"""Files for people, such as pages, pictures and tables: at a path or behind a URL, complete or absent.
+"""What is always replaced as a whole: files for people, such as pages, pictures and tables, and stores of topics.
 
-Every file that is not part of a store is written here. A local one goes through a draft beside its place, see
-`storage.draft`; behind a URL, through a local file that is then uploaded. Nothing is written into a store, which holds
-only its own files.
+They are complete or absent, at a path or behind a URL. Every file that is not part of a store is written here. A local
+one goes through a draft beside its place (`drafted`); behind a URL, through a local file that is then uploaded. Nothing
+is written into a store, which holds only its own files.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from uuid import uuid4
 
 from bigtopic.errors import CorpusLocked, StoreError
 from bigtopic.storage import local
-from bigtopic.storage.lock import WriterLock, settle, tell_what_is_left
-from bigtopic.storage.names import LOCK
+from bigtopic.storage.lock import LOCK, WriterLock, report_leftovers, sync_committed
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_metadata import ROOT
 
@@ -53,7 +52,7 @@ def output_file(place: Place, check: Callable[[], None]) -> Iterator[Place]:
         check_outside_stores(place)
 
     if place.local:
-        with local.told("written", place.url), drafted(place, None, checked) as draft:
+        with local.store_errors("written", place.url), drafted(place, None, checked) as draft:
             yield draft
         return
     checked()
@@ -86,14 +85,11 @@ def check_replaceable(place: Place, beginnings: tuple[bytes, ...], what: str) ->
     ------
     StoreError
     """
-    with local.told("written", place.url):
-        if _exists(place) and not _begins_with(place, beginnings):
+    with local.store_errors("written", place.url):
+        # A local path that cannot be, such as one with a name that is too long, is an OSError.
+        taken = Path(place.url).exists() if place.local else place.exists()
+        if taken and not _begins_with(place, beginnings):
             raise StoreError(f"{place.url} exists but is not {what}; nothing was written: give another path")
-
-
-def _exists(place: Place) -> bool:
-    """Raises OSError for a local path that cannot be, such as one with a name that is too long."""
-    return Path(place.url).exists() if place.local else place.exists()
 
 
 def _begins_with(place: Place, beginnings: tuple[bytes, ...]) -> bool:
@@ -135,6 +131,17 @@ def _folders(place: Place) -> Iterator[Place]:
 def drafted(place: Place, members: Collection[str] | None, check: Callable[[], None]) -> Iterator[Place]:
     """A new folder, or file, to fill; when the block ends without an error, it takes the place, else it is removed.
 
+    It is written beside its place and moved there in one step:
+
+        theta.zarr                                the store, old or new, always whole
+        theta.zarr.<12 hex digits>.partial/       only while a writer is at work
+          .bigtopic.lock                          held by the writer
+          store/                                  the new one, then the one it replaced
+
+    Where the system can exchange two folders (Linux), there is no moment without a store. Otherwise the old one is
+    moved aside first; if a writer is killed just then, the next one moves it back. Writers do not wait for each other: the
+    last to finish wins.
+
     Parameters
     ----------
     place : a local path
@@ -150,12 +157,25 @@ def drafted(place: Place, members: Collection[str] | None, check: Callable[[], N
     check()
     place = Place(str(Path(place.url).resolve()))  # of a link, what it leads to is replaced
     _sweep(place, members)
-    with _folder_beside(place) as folder, _removed(folder, place, members):
-        yield folder / "store"
-        (folder / "store").sync()
-        check()
-        _install(folder, place)
-    _remove_last(folder, place)
+    with _folder_beside(place) as folder:
+        error = None
+        try:
+            yield folder / "store"
+            (folder / "store").sync()
+            check()
+            _install(folder, place)
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            try:
+                _remove(folder, members)
+            except StoreError as refused:
+                report_leftovers(place, refused, error)
+    try:
+        folder.remove_empty()
+    except StoreError as refused:
+        report_leftovers(place, refused, None)
 
 
 @contextmanager
@@ -177,42 +197,20 @@ def _folder_beside(place: Place) -> Iterator[Place]:
             raise
 
 
-def _remove_last(folder: Place, place: Place) -> None:
-    try:
-        folder.remove_empty()
-    except StoreError as refused:
-        tell_what_is_left(place, refused, None)
-
-
-@contextmanager
-def _removed(folder: Place, place: Place, members: Collection[str] | None) -> Iterator[None]:
-    """On exit, remove the rest of the draft, or the store that it replaced."""
-    error = None
-    try:
-        yield
-    except BaseException as failure:
-        error = failure
-        raise
-    finally:
-        try:
-            _remove(folder, members)
-        except StoreError as refused:
-            tell_what_is_left(place, refused, error)
-
-
 def _install(folder: Place, place: Place) -> None:
     """Move the new store into its place, and the old one into the folder."""
-    with local.told("written", place.url):
-        if not _moved_to_a_free_place(folder, place) and not local.exchange(f"{folder.url}/store", place.url):
+    new = f"{folder.url}/store"
+    with local.store_errors("written", place.url):
+        if not _moved_to_a_free_place(new, place) and not local.exchange(new, place.url):
             local.move(place.url, f"{folder.url}/old")
-            local.move(f"{folder.url}/store", place.url)
-    settle(place, Place(str(Path(place.url).parent)))
+            local.move(new, place.url)
+    sync_committed(place, Place(str(Path(place.url).parent)))
 
 
-def _moved_to_a_free_place(folder: Place, place: Place) -> bool:
+def _moved_to_a_free_place(new: str, place: Place) -> bool:
     if not place.exists():
         with suppress(FileExistsError):
-            local.move(f"{folder.url}/store", place.url)
+            local.move(new, place.url)
             return True
     return False
 

@@ -35,8 +35,8 @@ from bigtopic.storage.json_rules import (
     text,
     whole,
 )
-from bigtopic.storage.names import WRITER
 from bigtopic.storage.place import Place
+from bigtopic.storage.writers import WRITER
 from bigtopic.storage.zarr_metadata import NotAGroup, group_attributes
 
 __all__ = [

@@ -1,11 +1,26 @@
-"""The list of what a writer makes in a store: files that are on no list and not in the manifest are not ours.
+"""The writer of a store, corpus or model: its lock, the list of what it makes, and the sweep that serves every ending.
 
-A path is written into the journal, durably, before anything is made there; so whatever a killed writer leaves is
-listed. A sweep removes what a journal lists and the store's own marker (manifest, description) does not. Nothing else
-is ever removed, whatever its name.
+In a folder:
 
-Each writer has a journal of its own. It has one path a line, below the root, as a JSON string. A last line without its
-end was never acted upon.
+    lock -> sweep what killed writers listed -> list, then make -> commit -> sweep -> unlock
+
+A writer lists a path in its *journal*, durably, before it makes anything there, so whatever a killed writer leaves is
+listed. A sweep removes what a journal lists and the store's own marker (manifest, description) does not, and nothing
+else, whatever its name. Until the commit the marker lists the old state, so the sweep removes what is new; afterwards
+it removes what was replaced. The next writer's sweep does the same for one that was killed. A journal has one path a line,
+below the root, as a JSON string. A last line without its end was never acted upon.
+
+Behind a URL, where nothing can be renamed:
+
+    lock -> mark the root -> sweep after killed writers -> record -> write under its own names -> commit -> sweep
+
+A lock behind a URL can be lost: a writer that stood still for a minute may wake up while the next one is at work. Three
+things make that harmless. Everything a writer makes has its token in the name, so no two write the same object. The
+*mark* replaces the root's `zarr.json` by itself with the writer's token; the commit replaces it once more, on the
+condition that it is still the marked one, so a writer that was overtaken cannot commit. And a writer's last sweep
+removes only what it made, or what its commit replaced. The *record*, `.bigtopic.writer-<token>`, says that names with
+this token are ours to remove, and which others its commit takes out of the store. It is written before anything is
+made. Nothing that no record claims is ever removed.
 """
 
 from __future__ import annotations
@@ -15,36 +30,40 @@ import re
 import socket
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusLocked, StoreError
 from bigtopic.storage import local
-from bigtopic.storage.lock import Lease, WriterLock, tell_what_is_left
-from bigtopic.storage.names import FOLDERS, JOURNAL, LOCK, WRITER
+from bigtopic.storage.lock import LOCK, Lease, WriterLock, report_leftovers, sync_committed
 from bigtopic.storage.place import Place
-from bigtopic.storage.zarr_metadata import NotAGroup, group_attributes, group_json
+from bigtopic.storage.zarr_metadata import NotAGroup, group_attributes, group_json, replace_group
 
 __all__ = [
-    "Hold",
+    "JOURNAL",
+    "WRITER",
+    "FolderWriter",
     "Journal",
-    "RemoteHold",
+    "RemoteWriter",
     "is_listed",
-    "is_made",
     "journals",
     "refuse_dangling",
     "require_free",
     "root_attributes",
 ]
 
-_NAME = re.compile(re.escape(JOURNAL) + "-[0-9a-f]{12}")
+FOLDERS = ("parts", "vocabulary", "authors")  # of a corpus: what writers create in them belongs to a commit
+JOURNAL = ".bigtopic.journal"
+WRITER = "bigtopic-writer"  # behind a URL, the attribute of the root that says who wrote it last
+_RECORD = ".bigtopic.writer-"
+_TOKEN = r"[0-9a-f]{12}"
+_NAME = re.compile(f"{re.escape(JOURNAL)}-{_TOKEN}")
 
 # All that writers make. A journal comes with the store, from wherever that comes, so it cannot name anything else.
-_LISTED = re.compile(
-    rf"({'|'.join(FOLDERS)})/(zarr\.json|[0-9]{{8,12}}(-[0-9a-f]{{12}})?)|state-[0-9a-f]{{12}}"
-)
-_BESIDE = re.compile(r"zarr\.json(\.partial)?|\.scratch-[0-9a-f]{12}")
+_LISTED = re.compile(rf"({'|'.join(FOLDERS)})/(zarr\.json|[0-9]{{8,12}}(-{_TOKEN})?)|state-{_TOKEN}")
+_BESIDE = re.compile(rf"zarr\.json(\.partial)?|\.scratch-{_TOKEN}")
+
+Listed = Callable[[Place], Collection[str] | None]
 
 
 def is_listed(path: str) -> bool:
@@ -52,7 +71,7 @@ def is_listed(path: str) -> bool:
     return _LISTED.fullmatch(path) is not None
 
 
-def is_made(path: str) -> bool:
+def _is_made(path: str) -> bool:
     """Whether this is a path below the root that writers make."""
     return is_listed(path) or _BESIDE.fullmatch(path) is not None
 
@@ -87,7 +106,7 @@ class Journal:
             path = json.loads(line)
         except (ValueError, RecursionError):
             path = None
-        if not isinstance(path, str) or not is_made(path):
+        if not isinstance(path, str) or not _is_made(path):
             raise CorpusDamaged(
                 f"{self._file.url}, line {number}: {line[:60]!r} is not a file that a writer makes, so nothing was "
                 "removed; remove this file, and what an unfinished ingest or save left beside it"
@@ -97,11 +116,9 @@ class Journal:
     def add(self, paths: Iterable[str]) -> None:
         """List paths, durably."""
         new = sorted(set(paths) - self.paths)
-        if not new:
-            return
-        lines = [f"{json.dumps(path)}\n".encode() for path in new]
-        self._file.append(b"".join(lines))
-        self.paths |= set(new)
+        if new:
+            self._file.append("".join(f"{json.dumps(path)}\n" for path in new).encode())
+            self.paths.update(new)
 
     def sweep(self, keep: Collection[str]) -> None:
         """Remove what is listed and not to be kept, then the journal itself."""
@@ -115,7 +132,7 @@ class Journal:
 
 
 def journals(root: Place) -> list[Journal]:
-    """Those that are in a store: of a writer at work, or of killed ones."""
+    """The journals in a store: of a writer at work, or of killed ones."""
     return [Journal(root, name[-12:]).read() for name in root.names() if _NAME.fullmatch(name)]
 
 
@@ -160,8 +177,22 @@ def refuse_dangling(root: Place) -> None:
             )
 
 
-class Hold:
-    """Context manager: holds the lock; on exit, removes what is in the journal but not committed.
+def root_attributes(root: Place, what: str) -> dict[str, Any] | None:
+    """Attributes of the root of the Zarr store at a place, wherever it is; None where there is none.
+
+    Raises
+    ------
+    CorpusExists
+        When there is something else.
+    """
+    try:
+        return group_attributes(root)
+    except NotAGroup as error:
+        raise CorpusExists(f"{root.url} exists and is not {what}; choose another path") from error
+
+
+class _Writer:
+    """Context manager: holds the lock; on exit, removes what this writer made and did not commit, or replaced.
 
     Parameters
     ----------
@@ -181,148 +212,51 @@ class Hold:
     CorpusLocked
         When another writer holds it.
     StoreError
-        When the system refuses a write, or a link is inside the store.
+        When the system, or the store behind the URL, refuses a write, or a link is inside the store.
     """
 
-    def __init__(self, root: Place, what: str, listed: Callable[[Place], Collection[str] | None]) -> None:
-        self.token = uuid4().hex[:12]
-        self._root, self._what, self._listed = root, what, listed
-        self._lock = WriterLock(root)
-        self._journal = Journal(root, self.token)
-        self._missing: list[str] = []
+    token: str
 
-    def __enter__(self) -> Hold:
+    def __init__(self, root: Place, what: str, listed: Listed) -> None:
+        self._root, self._what, self._listed = root, what, listed
+
+    def __enter__(self) -> Self:
         self._require_ours()  # before anything is written there
-        self._missing = local.missing_folders(self._root.url)
         try:
-            self._lock.__enter__()
-        except BaseException:
-            local.remove_made(self._missing)
-            raise
-        try:
-            listed = self._require_ours(locked=True)
-            for journal in journals(self._root):
-                journal.sweep(listed or ())
-            if listed is None:  # an unfinished store may hold another program's file by now
-                require_free(self._root, self._what)
+            self._begin()
         except BaseException as error:
-            self._release(error)
+            self._unlock(error)
             raise
         return self
 
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            self._sweep_own()
+        except StoreError as refused:
+            report_leftovers(self._root, refused, error)
+        finally:
+            self._unlock(error)
+
+    def _require_ours(self) -> Any:
+        """What the store lists; None for a place that holds nothing, or only what a killed writer left."""
+
+    def _begin(self) -> None:
+        """Lock the store, and sweep what killed writers left."""
+
+    def _sweep_own(self) -> None:
+        """Remove what this writer made and did not commit, and what its commit replaced."""
+
+    def _unlock(self, error: BaseException | None) -> None:
+        """Release the lock."""
+
     def claim(self, paths: Iterable[str]) -> None:
-        """List what is about to be made.
+        """List what is about to be made; behind a URL, the names say whose it is.
 
         Raises
         ------
         CorpusExists
             When it exists but is neither listed nor committed: no writer of this store made it.
         """
-        listed = self._listed(self._root) or ()
-        new = [path for path in paths if path not in listed and path not in self._journal.paths]
-        for path in new:
-            if (self._root / path).exists():
-                raise CorpusExists(
-                    f"{self._root.url}/{path} exists, but no writer of this store made it; move it away"
-                )
-        self._journal.add(new)
-
-    def replace(self, paths: Iterable[str]) -> None:
-        """List what the commit that follows takes out of the store; paths that no writer makes stay."""
-        self._journal.add(filter(is_made, paths))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._journal.sweep(self._listed(self._root) or ())
-        except StoreError as refused:
-            tell_what_is_left(self._root, refused, error)
-        finally:
-            self._release(error)
-
-    def _require_ours(self, locked: bool = False) -> Collection[str] | None:
-        listed = self._listed(self._root)
-        if listed is None:
-            require_free(self._root, self._what, locked)
-        for path in ("zarr.json", *FOLDERS, *(listed or ())):
-            (self._root / path).refuse_link()
-        return listed
-
-    def _release(self, error: BaseException | None) -> None:
-        self._lock.__exit__(None, error, None)
-        if error is not None:
-            local.remove_made(self._missing)
-
-
-_RECORD = ".bigtopic.writer-"
-_TOKEN = re.compile(r"[0-9a-f]{12}")
-
-
-def root_attributes(root: Place, what: str) -> dict[str, Any] | None:
-    """Attributes of the root of the Zarr store at a place, wherever it is; None where there is none.
-
-    Raises
-    ------
-    CorpusExists
-        When there is something else.
-    """
-    try:
-        return group_attributes(root)
-    except NotAGroup as error:
-        raise CorpusExists(f"{root.url} exists and is not {what}; choose another path") from error
-
-
-class RemoteHold:
-    """Context manager: holds the lock; what this writer made and did not commit is removed when it ends.
-
-    Parameters
-    ----------
-    root : the store
-    what : "a bigtopic corpus", for messages
-    listed : returns the paths that the marker of the store at a place lists, None where there is no store yet; it
-        raises when something else is there
-
-    Attributes
-    ----------
-    scratch : None, or the writer's folder for temporary files outside the store, called ".scratch-<token>"; if the
-        writer is killed, the next one on this host removes it
-
-    Raises
-    ------
-    CorpusExists
-        When the place is taken by something else; it is untouched.
-    CorpusLocked
-        When another writer holds it.
-    StoreError
-        When the store does not answer, or refuses.
-    """
-
-    def __init__(self, root: Place, what: str, listed: Callable[[Place], Collection[str] | None]) -> None:
-        self._root, self._what, self._listed = root, what, listed
-        self._marker = root / "zarr.json"
-        self._lease = Lease(root)
-        self.scratch: Place | None = None
-        self._record = root / f"{_RECORD}{self.token}"
-        self._version: Any = None  # of the marker, as this writer left it
-        self._replaced: Collection[str] = ()
-
-    @property
-    def token(self) -> str:
-        return self._lease.token
-
-    def __enter__(self) -> RemoteHold:
-        self._require_ours()  # before the lock is written there
-        self._lease.__enter__()
-        try:
-            self._mark()
-            for token in self._tokens():
-                self._sweep_after(token)
-            self._write_record()
-        except BaseException:
-            self._lease.__exit__(None, None, None)
-            raise
-        return self
 
     def commit(self, attributes: Mapping[str, Any], replaced: Collection[str] = ()) -> None:
         """Make these the attributes of the root: one write, after which the store is the new one.
@@ -336,6 +270,90 @@ class RemoteHold:
         CorpusLocked
             When another writer took over a lock that this process did not renew in time. The store is as it was.
         """
+
+
+class FolderWriter(_Writer):
+    """The writer of a store in a folder; see `_Writer`."""
+
+    def __init__(self, root: Place, what: str, listed: Listed) -> None:
+        super().__init__(root, what, listed)
+        self.token = uuid4().hex[:12]
+        self._lock = WriterLock(root)
+        self._journal = Journal(root, self.token)
+        self._missing: list[str] = []
+
+    def _begin(self) -> None:
+        self._missing = local.missing_folders(self._root.url)
+        self._lock.__enter__()
+        listed = self._require_ours(locked=True)
+        for journal in journals(self._root):
+            journal.sweep(listed or ())
+        if listed is None:  # an unfinished store may hold another program's file by now
+            require_free(self._root, self._what)
+
+    def claim(self, paths: Iterable[str]) -> None:
+        listed = self._listed(self._root) or ()
+        new = [path for path in paths if path not in listed and path not in self._journal.paths]
+        for path in new:
+            if (self._root / path).exists():
+                raise CorpusExists(
+                    f"{self._root.url}/{path} exists, but no writer of this store made it; move it away"
+                )
+        self._journal.add(new)
+
+    def commit(self, attributes: Mapping[str, Any], replaced: Collection[str] = ()) -> None:
+        self._journal.add(filter(_is_made, replaced))
+        for path in [path for folder in FOLDERS for path in (f"{folder}/zarr.json", folder)]:
+            if (self._root / path).exists():
+                (self._root / path).sync(recursive=False)
+        self._root.sync(recursive=False)
+        replace_group(self._root, attributes)
+        sync_committed(self._root, self._root)
+
+    def _sweep_own(self) -> None:
+        self._journal.sweep(self._listed(self._root) or ())
+
+    def _require_ours(self, locked: bool = False) -> Collection[str] | None:
+        listed = self._listed(self._root)
+        if listed is None:
+            require_free(self._root, self._what, locked)
+        for path in ("zarr.json", *FOLDERS, *(listed or ())):
+            (self._root / path).refuse_link()
+        return listed
+
+    def _unlock(self, error: BaseException | None) -> None:
+        self._lock.__exit__(None, error, None)
+        if error is not None:
+            local.remove_made(self._missing)
+
+
+class RemoteWriter(_Writer):
+    """The writer of a store behind a URL; see `_Writer`.
+
+    Attributes
+    ----------
+    scratch : None, or the writer's folder for temporary files outside the store, called ".scratch-<token>"; if the
+        writer is killed, the next one on this host removes it
+    """
+
+    def __init__(self, root: Place, what: str, listed: Listed) -> None:
+        super().__init__(root, what, listed)
+        self._marker = root / "zarr.json"
+        self._lease = Lease(root)
+        self.token = self._lease.token
+        self.scratch: Place | None = None
+        self._record = root / f"{_RECORD}{self.token}"
+        self._version: Any = None  # of the marker, as this writer left it
+        self._replaced: Collection[str] = ()
+
+    def _begin(self) -> None:
+        self._lease.__enter__()
+        self._mark()
+        for token in self._tokens():
+            self._sweep_after(token)
+        self._write_record()
+
+    def commit(self, attributes: Mapping[str, Any], replaced: Collection[str] = ()) -> None:
         self._replaced = [path for path in replaced if is_listed(path)]
         self._write_record()
         self._lease.check()
@@ -344,18 +362,14 @@ class RemoteHold:
             raise CorpusLocked(f"{self._root.url} was changed by another writer meanwhile; try again")
         self._version = version
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._sweep(self.token, self._replaced)
-            if self._listed(self._root) is None and self._version is not None:
-                self._marker.remove_if(self._version)
-            self._record.remove()
-        except StoreError as refused:
-            tell_what_is_left(self._root, refused, error)
-        finally:
-            self._lease.__exit__(kind, error, trace)
+    def _sweep_own(self) -> None:
+        self._sweep(self.token, self._replaced)
+        if self._listed(self._root) is None and self._version is not None:
+            self._marker.remove_if(self._version)
+        self._record.remove()
+
+    def _unlock(self, error: BaseException | None) -> None:
+        self._lease.__exit__(None, error, None)
 
     def _mark(self) -> None:
         for _ in range(10):
@@ -376,9 +390,9 @@ class RemoteHold:
         self._record.write(json.dumps(content).encode())
 
     def _tokens(self) -> list[str]:
-        """Of the writers that left a record."""
+        """The tokens of the writers that left a record."""
         found = [name.removeprefix(_RECORD) for name in self._root.names() if name.startswith(_RECORD)]
-        return [token for token in found if _TOKEN.fullmatch(token)]
+        return [token for token in found if re.fullmatch(_TOKEN, token)]
 
     def _sweep_after(self, token: str) -> None:
         """Remove what a killed writer made, or what its commit replaced, and its scratch if that is on this host."""
@@ -394,11 +408,14 @@ class RemoteHold:
             Place(str(scratch)).remove()
         record.remove()
 
+    def _names(self) -> list[str]:
+        """All names in the root and in its folders, below the root."""
+        inside = [f"{folder}/{name}" for folder in FOLDERS for name in (self._root / folder).names()]
+        return self._root.names() + inside
+
     def _sweep(self, token: str, replaced: Collection[str]) -> None:
         keep = self._listed(self._root) or ()
-        made = [f"{folder}/{name}" for folder in FOLDERS for name in (self._root / folder).names()]
-        made += self._root.names()
-        for path in made:
+        for path in self._names():
             gone = path in replaced or (path.endswith(f"-{token}") and _RECORD not in path)
             if gone and path not in keep:
                 (self._root / path).remove()
@@ -407,17 +424,13 @@ class RemoteHold:
                 (self._root / folder / "zarr.json").remove()
 
     def _require_ours(self) -> Collection[str] | None:
-        """What the store lists; None for a place that holds nothing, or only what a killed writer recorded."""
         listed = self._listed(self._root)
         if listed is not None:
             return listed
         tokens = self._tokens()
-        names = [name for name in self._root.names() if name not in FOLDERS]
-        for folder in FOLDERS:
-            names += [f"{folder}/{name}" for name in (self._root / folder).names()]
-        for name in names:
-            last = name.rpartition("/")[2]
-            if last not in ("zarr.json", LOCK) and name.rpartition("-")[2] not in tokens:
+        for name in self._names():
+            known = name in FOLDERS or name.rpartition("/")[2] in ("zarr.json", LOCK)
+            if not known and name.rpartition("-")[2] not in tokens:
                 raise CorpusExists(
                     f"{self._root.url} exists and is not {self._what} (it holds {name!r}); nothing was written: give "
                     "another URL"

@@ -15,8 +15,8 @@ Behind a URL, the lock is an object that is created on the condition that there 
 holder no longer renews it. While the writer works, a thread replaces it every `RENEWED` seconds, each time on the
 condition that no other has. A writer that finds a lock watches it: a lock that changes belongs to a writer at work; one
 that has not changed for `EXPIRES` seconds of the watcher's own clock is replaced, on the condition that it still has
-not changed, so one of several watchers wins. No two clocks are compared. A writer that stood still for longer than that may
-go on to write when its lock is no longer its own. It therefore commits on a condition too, see
+not changed, so one of several watchers wins. No two clocks are compared. A writer that stood still for longer
+may go on to write when its lock is no longer its own. It therefore commits on a condition too, see
 `bigtopic.storage.writers`.
 """
 

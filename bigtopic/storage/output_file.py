@@ -139,8 +139,8 @@ def drafted(place: Place, members: Collection[str] | None, check: Callable[[], N
           store/                                  the new one, then the one it replaced
 
     Where the system can exchange two folders (Linux), there is no moment without a store. Otherwise the old one is
-    moved aside first; if a writer is killed just then, the next one moves it back. Writers do not wait for each other: the
-    last to finish wins.
+    moved aside first; if a writer is killed just then, the next one moves it back. Writers do not wait for each other:
+    the last to finish wins.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ In a folder:
 A writer lists a path in its *journal*, durably, before it makes anything there, so whatever a killed writer leaves is
 listed. A sweep removes what a journal lists and the store's own marker (manifest, description) does not, and nothing
 else, whatever its name. Until the commit the marker lists the old state, so the sweep removes what is new; afterwards
-it removes what was replaced. The next writer's sweep does the same for one that was killed. A journal has one path a line,
-below the root, as a JSON string. A last line without its end was never acted upon.
+it removes what was replaced. The next writer's sweep does the same for one that was killed. A journal has one path a
+line, below the root, as a JSON string. A last line without its end was never acted upon.
 
 Behind a URL, where nothing can be renamed:
 

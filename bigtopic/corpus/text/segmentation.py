@@ -1,13 +1,20 @@
-r"""Characters of words, as Unicode groups them: marks belong to their letter, and equivalent spellings are one.
+r"""Text segmentation: characters of words, sentences, scripts without spaces, and pieces of long documents.
 
 A word of the default pattern is a run of two or more characters, of which the first is one that Python's `\w` matches,
 and the others are such characters, combining marks (categories Mn, Mc and Me), or joiners. So words end where
 Unicode's rules for word boundaries [1]_ let runs of letters and digits end, but an apostrophe, a point or a comma also
-ends them, and scripts without spaces are not cut.
+ends them, and scripts without spaces are not cut. Marks belong to their letter, and equivalent spellings are one.
+
+A sentence ends at a full stop, a question or exclamation mark or an ellipsis, quotes and brackets that close after it
+included, if white space follows; at the full stop of a script without spaces or with one of its own; and at an empty
+line. A comma, a semicolon, a colon and the end of a line do not end it [2]_. The full stop of an abbreviation does:
+text in lower case throughout has nothing that tells the two apart, and of the two errors this one loses a pair of words
+and the other makes one up. N-grams and collocations do not cross the end of a sentence.
 
 References
 ----------
 .. [1] Unicode Standard Annex 29, section 4.1.1, rules WB4 to WB13.
+.. [2] Unicode Standard Annex 29, section 5.1, whose class SContinue holds the comma, semicolon and colon.
 """
 
 from __future__ import annotations

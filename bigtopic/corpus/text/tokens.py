@@ -250,8 +250,18 @@ _LIMIT = 5_000_000
 class CollocationCounts:
     """Tokens and adjacent pairs counted; adds up over chunks.
 
+    Pairs that belong together are found by normalised pointwise mutual information,
+
+        NPMI(a, b) = ln(p(a, b) / (p(a) p(b))) / -ln p(a, b)        in [-1, 1]
+
+    with p(a), p(b) the share of tokens and p(a, b) the share of adjacent pairs [1]_.
+
     Memory is bounded: past `limit` distinct pairs the rarest are forgotten, as often as needed. Merged in the
     order of the chunks, the result does not depend on who counted them.
+
+    References
+    ----------
+    .. [1] G. Bouma, Normalized (pointwise) mutual information in collocation extraction, GSCL 2009, eq. 7.
     """
 
     words: Counter[str] = field(default_factory=Counter)

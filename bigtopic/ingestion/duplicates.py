@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -20,7 +19,7 @@ from bigtopic.corpus.stored.schema import STRING_CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
 from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.ingestion.parse import PlacedBlock
-from bigtopic.ingestion.spill import Header, Span, Spilled, spill
+from bigtopic.ingestion.spill import Header, read_once, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ON_DUPLICATE", "KnownIds", "check_on_duplicate", "digests", "ids_in_store", "positions_of"]
@@ -73,7 +72,7 @@ class KnownIds:
         """
         if block.ids is None:
             return block, _NONE
-        known, own = _read(self.place, self.header["ids"]), digests(block.ids)
+        known, own = read_once(self.place, self.header["ids"]).view(_NONE.dtype), digests(block.ids)
         there = known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own
         if not there.any():
             return block, _NONE
@@ -113,13 +112,6 @@ def _pieces(part: StoredPart) -> Iterator[tuple[int, list[str]]]:
     """The ids that its documents were given, a chunk at a time, and where each chunk begins."""
     for start in range(0, part.n_docs if part.has_ids else 0, STRING_CHUNK):
         yield start, part.ids(start, min(start + STRING_CHUNK, part.n_docs)).tolist()
-
-
-# Read once per process, whatever the number of chunks.
-@lru_cache(maxsize=1)
-def _read(place: Place, span: Span) -> np.ndarray:
-    with Spilled(place, {"ids": span}) as spilled:
-        return spilled.read("ids").view(f"S{_SIZE}")
 
 
 def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:

@@ -26,20 +26,12 @@ from bigtopic.corpus.authors import with_mapping
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.corpus.stored.manifest import read_manifest
+from bigtopic.corpus.stored.manifest import Manifest, read_manifest
+from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
 from bigtopic.corpus.vocabulary import VocabularySettings
-from bigtopic.errors import SettingError, argument
+from bigtopic.errors import CorpusExists, CorpusLocked, SettingError, argument
 from bigtopic.ingestion.duplicates import check_on_duplicate
-from bigtopic.ingestion.existing import (
-    extended,
-    keeps_text,
-    pruned,
-    require_same_text,
-    require_unchanged,
-    with_rows,
-    word_limits,
-)
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.parse import CorpusReader
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
@@ -185,7 +177,7 @@ def ingest(
     check_on_duplicate(on_duplicate)
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
-    known = extended(root, current_manifest(root), overwrite, append)
+    known = _to_extend(root, current_manifest(root), overwrite, append)
     limits = VocabularySettings(1 if min_df is None else min_df, max_df, max_features)
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
@@ -216,7 +208,7 @@ def ingest(
             author_separator=author_separator,
             split_documents=split_documents,
             weights=weights,
-            keep_text=keeps_text(known) if keep_text is None else keep_text,
+            keep_text=known is not None and known.has_text if keep_text is None else keep_text,
             layer=layer,
             use_raw=use_raw,
             storage_options=storage_options,
@@ -231,12 +223,17 @@ def ingest(
     ):
         _require_shared(workers.client, transaction)
         workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
-        before, known = known, extended(root, transaction.old, overwrite, append)
-        require_same_text(before, known, root)
-        require_unchanged(source, root, transaction.old)
+        before, old = known, transaction.old
+        known = _to_extend(root, old, overwrite, append)
+        if (before is None, before and before.text) != (known is None, known and known.text):
+            # The tokeniser was chosen for a corpus that is gone, or for none.
+            raise CorpusLocked(f"{root.url} was changed by another writer in the meantime; try again")
+        rewritten = old if isinstance(source, Corpus) and source.url == root.url else None
+        if rewritten is not None:
+            _require_unchanged(source, rewritten)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
-        given = word_limits(source, known)
-        closed = bool(given.get("closed"))
+        given = known.words if known is not None else source.word_limits if isinstance(source, Corpus) else {}
+        closed, pruned = bool(given.get("closed")), _is_pruned(given)
         settings = IngestSettings(
             limits,
             tokeniser.min_doc_length,
@@ -244,8 +241,8 @@ def ingest(
             recorded(reader, tokeniser, pairs, known),
             given,
             closed,
-            pruned(given),
-            new_words=not closed and not (pruned(given) and min_df is None and max_features is None),
+            pruned,
+            new_words=not closed and not (pruned and min_df is None and max_features is None),
             on_duplicate=on_duplicate,
             left_out=left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
@@ -253,7 +250,9 @@ def ingest(
         manifest, n_new = build(reader, transaction, settings, workers, known)
         if isinstance(authors, Mapping) and n_new:
             manifest = with_mapping(transaction, manifest, known, n_new, authors)
-        transaction.commit(with_rows(manifest, source, root, transaction.old))
+        if rewritten is not None:  # a row that it had is not given again, even if its document is gone
+            manifest = replace(manifest, n_rows=max(manifest.n_rows, rewritten.n_rows))
+        transaction.commit(manifest)
     if shown(progress):
         say(str(manifest.ingestion))
     return open_corpus(store, storage_options)
@@ -329,6 +328,37 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     if corpus.url is None:
         raise SettingError("the corpus is in memory; store it first with ingest(corpus, path)")
     return corpus.url, options or corpus.storage_options
+
+
+def _to_extend(root: Place, found: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
+    """The corpus to extend, of the one that is there; None for a new corpus.
+
+    Raises
+    ------
+    CorpusExists
+        When there is one that is neither to be replaced nor to be extended.
+    """
+    if found is not None and not overwrite and not append:
+        raise CorpusExists(
+            f"there is a corpus at {root.url}; pass {argument('overwrite', True)} to replace it, "
+            f"{argument('append', True)} to add to it, or give another path"
+        )
+    return found if append else None
+
+
+def _is_pruned(limits: Mapping[str, Any]) -> bool:
+    """Whether words were dropped that are not listed, because there may be very many, so that no word is surely new."""
+    return bool(limits.get("pruned", limits.get("min_df", 1) not in (0, 1) or limits.get("max_features")))
+
+
+def _require_unchanged(source: Corpus, now: Manifest) -> None:
+    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
+    records = [part.record for part in source.parts if isinstance(part, StoredPart)]
+    authors, now_there = ({r.path: r.authors for r in some} for some in (records, now.parts))
+    if len(records) == len(source.parts) and authors != now_there:
+        raise CorpusLocked(
+            f"{source.url} was changed by another writer since it was opened; open it again and try again"
+        )
 
 
 def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:

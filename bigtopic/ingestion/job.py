@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from bigtopic.corpus.blocks import take
 from bigtopic.corpus.columns import kinds_of_types, united
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.order import checked_seed, key_bounds
@@ -37,7 +38,7 @@ from bigtopic.ingestion.merge import (
 )
 from bigtopic.ingestion.parse import ParsedRun, WordCounts, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
-from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, rearranged, sort_run
+from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, sort_run
 from bigtopic.ingestion.spill import spill
 from bigtopic.ingestion.text import is_open_text, recorded, with_collocations, with_language
 from bigtopic.ingestion.vocabularies import Names
@@ -476,5 +477,4 @@ def _corpus(source: SortedSource, scratch: Place, settings: IngestSettings) -> C
 
 
 def _part(name: str, documents: PartDocuments) -> MemoryPart:
-    block = rearranged(documents.block, documents.order)
-    return MemoryPart(name, block, documents.ids, documents.columns)
+    return MemoryPart(name, take(documents.block, documents.order), documents.ids, documents.columns)

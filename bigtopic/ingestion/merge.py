@@ -22,8 +22,8 @@ from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.writer import PartWriter, verify_part
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.ingestion.duplicates import positions_of
-from bigtopic.ingestion.parse import WordCounts
-from bigtopic.ingestion.sort import Order, SortedRun, counted, rearranged
+from bigtopic.ingestion.parse import WordCounts, word_counts
+from bigtopic.ingestion.sort import Order, SortedRun
 from bigtopic.ingestion.spill import Spilled
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _BATCH = 1 << 20  # entries put in order at a time
-_TEXTS = 1 << 12  # texts put in order at a time
+_TEXTS = 1 << 12  # texts at a time
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
     if documents is None:
         return None
     block, order, ids, columns, pieces = documents
-    draft = plan.drafts / f"part-{uuid4().hex[:12]}" if plan.drafts.local else plan.drafts
+    draft = _draft(plan.drafts)
     n_pairs = None if block.authors is None else len(block.authors)
     writer = PartWriter(
         draft,
@@ -125,7 +125,7 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
         chosen = order[start : start + step]
         stop = start + len(chosen)
         writer.add(
-            rearranged(block, chosen),
+            take(block, chosen),
             None if ids is None else ids[start:stop],
             {name: values[start:stop] for name, values in columns.items()},
         )
@@ -134,6 +134,11 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
     record = writer.close()
     verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.n_rows, plan.columns, "verify"))
     return Merged(record, draft)
+
+
+def _draft(drafts: Place) -> Place:
+    """A folder for this attempt; behind a URL, where nothing can be moved, the store itself."""
+    return drafts / f"part-{uuid4().hex[:12]}" if drafts.local else drafts
 
 
 class _Piece(NamedTuple):
@@ -235,12 +240,9 @@ def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
     return np.concatenate(found)
 
 
-_TEXTS = 1 << 12  # texts written at a time
-
-
 @dataclass(frozen=True)
 class ThinTask:
-    """Part `part` without the documents of these digests of ids, to be written at `path` below `drafts`."""
+    """A part without the documents whose ids have these digests, to be written at `path` below `drafts`."""
 
     part: StoredPart
     gone: np.ndarray
@@ -267,7 +269,8 @@ def thin_part(task: ThinTask) -> Thinned:
     if not n_gone:
         return Thinned(part.record)
     block = part.read(0, part.n_docs)
-    counts = counted(take(block, np.flatnonzero(gone)))
+    lost = take(block, np.flatnonzero(gone))
+    counts = word_counts(lost.words, lost.counts)
     if n_gone == part.n_docs:
         return Thinned(None, None, n_gone, counts)
     block = take(block, np.flatnonzero(~gone))
@@ -277,7 +280,7 @@ def thin_part(task: ThinTask) -> Thinned:
     columns = {name: kind for name, kind in part.column_types.items() if part.has(f"obs/{array_name(name)}")}
     starts = range(0, view.n_docs if part.has_text else 0, _TEXTS)
     sizes = (len("".join(view.texts(start, start + _TEXTS)).encode()) for start in starts)
-    draft = task.drafts / f"part-{uuid4().hex[:12]}" if task.drafts.local else task.drafts
+    draft = _draft(task.drafts)
     writer = PartWriter(
         draft,
         task.path,

@@ -22,9 +22,17 @@ from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 from bigtopic.ingestion.spill import Header, spill
 from bigtopic.storage.place import Place
-from bigtopic.support import buffers
 
-__all__ = ["CorpusReader", "ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
+__all__ = [
+    "CorpusReader",
+    "ParseTask",
+    "ParsedRun",
+    "PlacedBlock",
+    "WordCounts",
+    "parse_run",
+    "parse_tasks",
+    "word_counts",
+]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
 
@@ -169,8 +177,8 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
         len(words),
         block.n_unknown,
         {name: kinds_of(values) for name, values in columns.items()},
-        _count(words, counts, block.vocabulary),
-        None if block.authors is None else _count(block.authors, None, block.author_names),
+        word_counts(words, counts, block.vocabulary),
+        None if block.authors is None else word_counts(block.authors, None, block.author_names),
         block.stopped,
         duplicates,
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
@@ -186,18 +194,17 @@ def _column(name: str, values: np.ndarray | Cells, task: ParseTask) -> np.ndarra
     return column(values, name, lambda i: f"document {i} of {task.chunk.name}")
 
 
-def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:
-    """Every entry counts one document: words are unique within a document. Words without one are not counted."""
-    from bigtopic.ingestion._kernels import count_entries
+def word_counts(
+    ids: np.ndarray, counts: np.ndarray | None = None, names: list[str] | None = None
+) -> WordCounts:
+    """The counts of the words that occur, by name if they have names.
 
-    n_words = int(words.max(initial=-1)) + 1 if names is None else len(names)
-    totals = buffers.zeros((n_words, 2), np.float64)
-    count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
-    found = np.flatnonzero(totals[:, 0] > 0)
-    totals = totals[found]
-    if names is not None:
-        found = word_array(names)[found]
-    return WordCounts(found, totals[:, 1], totals[:, 0].astype(np.int64))
+    Every entry counts one document, because words are unique within a document, and one token without `counts`.
+    """
+    documents = np.bincount(ids)
+    found = np.flatnonzero(documents)
+    tokens = np.bincount(ids, counts)[found].astype(np.float64)
+    return WordCounts(found if names is None else word_array(names)[found], tokens, documents[found])
 
 
 class CorpusReader:

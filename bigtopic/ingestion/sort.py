@@ -8,17 +8,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus.blocks import document_tokens, take_segments
+from bigtopic.corpus.blocks import document_tokens, map_words, take
 from bigtopic.corpus.order import document_keys
-from bigtopic.ingestion.parse import ParsedRun, WordCounts
-from bigtopic.ingestion.spill import Header, Span, Spilled, spill
+from bigtopic.ingestion.parse import ParsedRun, WordCounts, word_counts
+from bigtopic.ingestion.spill import Header, Span, Spilled, read_once, spill
 from bigtopic.storage.place import Place
-from bigtopic.support import buffers
 from bigtopic.types import Block
 
-__all__ = ["Order", "SortPlan", "SortedRun", "counted", "needed_words", "rearranged", "sort_run"]
-
-_FEW_ENTRIES = 1 << 18  # NumPy sorts them before the compiled loop would be compiled, or loaded
+__all__ = ["Order", "SortPlan", "SortedRun", "needed_words", "sort_run", "with_final_ids"]
 
 
 @dataclass(frozen=True)
@@ -72,15 +69,21 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     """Read a run, sort it, spill it sorted. The first copy stays: the task may have to be done again."""
     with Spilled(run.place, run.header) as spilled:
         block = _block(run, spilled, plan)
-        new_ids = _word_ids(spilled, plan)
+        if "vocabulary" in spilled:
+            new_ids = _lookup(_index(plan, "words"), spilled.read("vocabulary"))
+        else:
+            new_ids = read_once(plan.names, plan.header["new_ids"])
         keys = plan.order.keys(block.rows)
         order = np.argsort(keys, kind="stable")
         n_short, dropped = 0, None
         if plan.min_doc_length > 0:
-            short = _tokens_left(block, new_ids) < plan.min_doc_length
-            dropped = counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
+            kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
+            short = document_tokens(replace(block, counts=kept)) < plan.min_doc_length
+            if short.any():
+                left_out = map_words(take(block, np.flatnonzero(short)), new_ids)
+                dropped = word_counts(left_out.words, left_out.counts)
             order, n_short = order[~short[order]], int(short.sum())
-        block = _sorted_authors(rearranged(block, order, new_ids))
+        block = with_final_ids(block, order, new_ids)
         arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
         for name in run.header:
             if name in ("ids", "text") or name.startswith("column "):
@@ -108,7 +111,7 @@ def needed_words(
     stays = np.fromiter((name in frequent for name in names.tolist()), bool, len(names))
     rest = _words_without(stays, indptr, words)
     if len(rest):
-        stays[rest] = _lookup(_index_of(kept, header["words"], "words"), names[rest]) >= 0
+        stays[rest] = _lookup(_index_of(kept, header["words"]), names[rest]) >= 0
         rest = _words_without(stays, indptr, words)
     return set(common.intersection(names[rest]))
 
@@ -122,44 +125,20 @@ def _words_without(stays: np.ndarray, indptr: np.ndarray, words: np.ndarray) -> 
     return np.unique(words[np.repeat(without, sizes)])
 
 
-def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:
-    """The documents at `positions`, in that order; with `new_ids`, words get these ids, ascending within documents,
-    and those that get -1 are dropped.
+def with_final_ids(block: Block, positions: np.ndarray, new_ids: np.ndarray) -> Block:
+    """The documents at `positions`, in that order, whose words get these ids; words that get -1 are dropped.
+
+    Words, and authors, then ascend within each document.
     """
-    from bigtopic.ingestion._kernels import rearrange
+    from scipy import sparse
 
-    size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
-    indptr = np.empty(len(positions) + 1, np.int64)
-    words, counts = buffers.empty(size, np.int32), buffers.empty(size, np.float32)
-    ids = np.zeros(0, np.int32) if new_ids is None else new_ids
-    size = rearrange(
-        block.indptr,
-        block.words,
-        block.counts.view(np.uint32),
-        positions,
-        ids,
-        indptr,
-        words,
-        counts.view(np.uint32),
-    )
-    if new_ids is not None:
-        _sort_words(indptr, words[:size], counts[:size])
-    author_indptr = authors = None
-    if block.author_indptr is not None and block.authors is not None:
-        author_indptr, pairs = take_segments(block.author_indptr, positions)
-        authors = block.authors[pairs]
-    return Block(indptr, words[:size], counts[:size], block.rows[positions], author_indptr, authors)
-
-
-def _sort_words(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray) -> None:
-    """Sort the words of each document, in place."""
-    if len(words) > _FEW_ENTRIES:
-        from bigtopic.ingestion._kernels import sort_words
-
-        sort_words(indptr, words, counts.view(np.uint32))
-    else:
-        order = _ascending(indptr, words)
-        words[:], counts[:] = words[order], counts[order]
+    block = map_words(take(block, positions), new_ids)
+    shape = (block.n_docs, int(new_ids.max(initial=0)) + 1)
+    matrix = sparse.csr_matrix((block.counts, block.words, block.indptr), shape).sorted_indices()
+    authors = block.authors
+    if block.author_indptr is not None and authors is not None:
+        authors = authors[_ascending(block.author_indptr, authors)]
+    return replace(block, words=matrix.indices, counts=matrix.data, authors=authors)
 
 
 def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:
@@ -171,33 +150,6 @@ def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:
         authors = _lookup(_index(plan, "authors"), spilled.read("author_names"))[spilled.read("authors")]
     indptr, words, counts = (spilled.read(name) for name in ("indptr", "words", "counts"))
     return Block(indptr, words, counts, rows, author_indptr, authors)
-
-
-def _word_ids(spilled: Spilled, plan: SortPlan) -> np.ndarray:
-    """The final id of each word of the run, or -1."""
-    if "vocabulary" in spilled:
-        return _lookup(_index(plan, "words"), spilled.read("vocabulary"))
-    return _new_ids_of(plan.names, plan.header["new_ids"])
-
-
-def _tokens_left(block: Block, new_ids: np.ndarray) -> np.ndarray:
-    """Tokens of each document whose words are kept."""
-    kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
-    return document_tokens(replace(block, counts=kept))
-
-
-def counted(block: Block) -> WordCounts:
-    """Counts of the words of some documents, by final id."""
-    documents = np.bincount(block.words)
-    words = np.flatnonzero(documents)
-    return WordCounts(words, np.bincount(block.words, block.counts)[words], documents[words])
-
-
-def _sorted_authors(block: Block) -> Block:
-    """Authors of each document in ascending order of their final ids."""
-    if block.author_indptr is None or block.authors is None:
-        return block
-    return replace(block, authors=block.authors[_ascending(block.author_indptr, block.authors)])
 
 
 def _ascending(indptr: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -214,18 +166,10 @@ def _lookup(index: dict[str, int], names: np.ndarray) -> np.ndarray:
     return np.fromiter((get(name, -1) for name in names.tolist()), np.int32, len(names))
 
 
-# Names are read once per process and stage, whatever the number of runs.
-@lru_cache(maxsize=2)
-def _index_of(place: Place, span: Span, name: str) -> dict[str, int]:
-    with Spilled(place, {name: span}) as spilled:
-        return {word: number for number, word in enumerate(spilled.read(name).tolist())}
-
-
-@lru_cache(maxsize=1)
-def _new_ids_of(place: Place, span: Span) -> np.ndarray:
-    with Spilled(place, {"new_ids": span}) as spilled:
-        return spilled.read("new_ids")
+@lru_cache(maxsize=2)  # once per process and stage, whatever the number of runs
+def _index_of(place: Place, span: Span) -> dict[str, int]:
+    return {word: number for number, word in enumerate(read_once(place, span).tolist())}
 
 
 def _index(plan: SortPlan, name: str) -> dict[str, int]:
-    return _index_of(plan.names, plan.header[name], name)
+    return _index_of(plan.names, plan.header[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from bigtopic.storage.local import store_errors
 from bigtopic.storage.place import Place
 from bigtopic.support import buffers
 
-__all__ = ["Header", "Span", "Spilled", "spill"]
+__all__ = ["Header", "Span", "Spilled", "read_once", "spill"]
 
 
 class Span(NamedTuple):
@@ -121,3 +122,10 @@ class Spilled:
             whole = text.decode()
             return word_array([whole[a:b] for a, b in pairwise(cuts)])
         return word_array([text[a:b].decode() for a, b in pairwise(cuts)])
+
+
+@lru_cache(maxsize=1)
+def read_once(place: Place, span: Span) -> np.ndarray:
+    """An array of a scratch file, kept for the next task of this process."""
+    with Spilled(place, {"": span}) as spilled:
+        return spilled.read("")

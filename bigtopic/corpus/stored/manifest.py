@@ -130,6 +130,11 @@ class Manifest:
         layers = {part.authors.rpartition("/")[0] for part in self.parts if part.authors is not None}
         return layers if self.authors is None else layers | {self.authors.path}
 
+    @property
+    def has_text(self) -> bool:
+        """Whether the text of its documents was kept."""
+        return any(part.has_text for part in self.parts)
+
     def to_dict(self) -> dict[str, Any]:
         figures = {
             "n_docs": sum(part.n_docs for part in self.parts),
@@ -142,7 +147,7 @@ class Manifest:
     @property
     def _version(self) -> int:
         """The first version of the format that has all that this corpus has."""
-        if any(part.has_text for part in self.parts):
+        if self.has_text:
             return FORMAT_VERSION
         return 1 if all(part.authors is None for part in self.parts) else 2
 

@@ -97,7 +97,7 @@ def concatenate(blocks: Sequence[Block]) -> Block:
 def map_words(block: Block, new_ids: np.ndarray) -> Block:
     """Word ids replaced by `new_ids[id]`, int32 (n_words,); entries that map to -1 are dropped.
 
-    `new_ids` must rise wherever it is not -1, so that the words of a document stay sorted.
+    The words of a document stay sorted if `new_ids` rises wherever it is not -1.
     """
     words = new_ids[block.words]
     kept = words >= 0

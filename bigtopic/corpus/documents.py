@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -15,14 +16,36 @@ from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.select import by_positions
 from bigtopic.corpus.stored.ingestion_record import Ingestion
+from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, did_you_mean, either
 from bigtopic.types import Block
 
-__all__ = ["DocumentsInParts"]
+__all__ = ["Document", "DocumentsInParts"]
 
 _KEEP = either("ingest its source with keep_text=True", "pass --keep-text to 'bigtopic ingest'")
 _NO_ROW = np.iinfo(np.int64).max
+
+
+class Document(NamedTuple):
+    """One document.
+
+    Attributes
+    ----------
+    row : in the source
+    id : its id, or its row as text when the source had no ids
+    counts : {word: count}
+    authors : their names; None in a corpus without authors
+    text : None where it was not kept, "" if other documents read with it have theirs
+    columns : {name: value} of further columns
+    """
+
+    row: int
+    id: str
+    counts: dict[str, float]
+    authors: list[str] | None
+    text: str | None = None
+    columns: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +245,29 @@ class DocumentsInParts:
                     f"there is no column {name!r} in this corpus; columns: {have}{did_you_mean(name, self.columns)}"
                 )
         return names
+
+    def __iter__(self) -> Iterator[Document]:
+        """The documents in source order; about 2^23 entries are in memory at a time."""
+        step = max(1, int(PART_ENTRIES / max(1.0, self.nnz / max(self.n_docs, 1))))
+        for start in range(0, self.n_docs, step):
+            yield from self.run(start, start + step)._documents()
+
+    def _documents(self) -> Iterator[Document]:
+        """All of them, read at once."""
+        block, ids = self.read(), self.document_ids().tolist()
+        texts = self.read_texts().tolist() if self.has_text else [None] * len(ids)
+        columns = {name: values.tolist() for name, values in self.read_columns().items()}
+        known, names = self.vocabulary, self.author_vocabulary
+        for i, (row, name) in enumerate(zip(block.rows.tolist(), ids, strict=True)):
+            own = slice(block.indptr[i], block.indptr[i + 1])
+            words = [known[word] for word in block.words[own]]
+            authors = None
+            if block.author_indptr is not None and block.authors is not None and names is not None:
+                a, b = block.author_indptr[i : i + 2]
+                authors = [names[author] for author in block.authors[a:b]]
+            counts = dict(zip(words, block.counts[own].tolist(), strict=True))
+            own_columns = {column: values[i] for column, values in columns.items()}
+            yield Document(row, str(name), counts, authors, texts[i], own_columns)
 
     def position(self, document_id: str) -> int | None:
         """Where the document with this id is in the source's order, the first of several; None if there is none."""

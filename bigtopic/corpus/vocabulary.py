@@ -151,6 +151,13 @@ class Vocabulary:
         get = self._index.get
         return np.fromiter((get(word, -1) for word in words), dtype=np.int32)
 
+    def mask_of(self, words: Iterable[str]) -> np.ndarray:
+        """Mask (size,) of these words, or of one; those that the vocabulary lacks are ignored."""
+        ids = self.index_of([words] if isinstance(words, str) else words)
+        mask = np.zeros(self.size, bool)
+        mask[ids[ids >= 0]] = True
+        return mask
+
     def mapping_to(self, other: Vocabulary) -> np.ndarray:
         """The id in `other` of each word of this vocabulary, int32 (size,); -1 for a word `other` lacks.
 

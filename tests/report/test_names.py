@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bigtopic.corpus.documents import Document
 from bigtopic.corpus.readers import open_source
-from bigtopic.corpus.views import Document
 from bigtopic.ingestion.job import read_corpus
 from bigtopic.questions.documents import DocumentTopics
 from bigtopic.questions.table import Table

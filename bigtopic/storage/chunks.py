@@ -7,7 +7,6 @@ a missing chunk is not an error but fill values. Any Zarr v3 reader still opens 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from math import prod
 from threading import Lock
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
-from bigtopic.storage.zarr_metadata import ArrayMetadata, parse_metadata
+from bigtopic.storage.zarr_metadata import ArrayMetadata, chunk_file, chunk_numbers, parse_metadata
 from bigtopic.support import buffers
 
 __all__ = [
@@ -59,7 +58,7 @@ def write_chunk(array: Place, number: int, values: np.ndarray) -> None:
     encoded = Blosc(shuffle=SHUFFLE, **_SETTINGS).encode(
         values.astype(values.dtype.newbyteorder("<"), copy=False)
     )
-    (array / f"c/{number}").write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
+    chunk_file(array, number).write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
 
 
 def remedy_of_missing(remedy: str = REMEDY) -> str:
@@ -108,7 +107,7 @@ class ChunkedArray:
         self.size = prod(metadata.shape)
         self.dtype = np.dtype(metadata.data_type)
         self._chunk = prod(metadata.chunk)
-        self._decoded: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._decoded: dict[int, np.ndarray] = {}  # the latest last
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -116,28 +115,18 @@ class ChunkedArray:
 
     def __getitem__(self, item: slice) -> np.ndarray:
         start, stop, _ = item.indices(self.size)
-        numbers = range(start // self._chunk, -(-stop // self._chunk) if stop > start else 0)
-        read = self._short_run if stop - start < self._chunk else self._long_run
-        return read(numbers, start, max(start, stop)).astype(self.dtype, copy=False)
-
-    def _long_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
-        """Decoded where it stays, with the rest of the chunks at its ends."""
+        stop, size = max(start, stop), self._chunk
+        numbers = chunk_numbers(start, stop, size)
         if len(numbers) > _COUNTED and len((self._place / "c").names()) < len(numbers):
             raise CorpusDamaged(f"{self._what}: chunks are missing; {remedy_of_missing(self._remedy)}")
-        out = self._empty(len(numbers) * self._chunk)
-        for i, number in enumerate(numbers):
-            self._decode(number, out[i * self._chunk : (i + 1) * self._chunk])
-        first = numbers.start * self._chunk
-        return out[start - first : stop - first]
-
-    def _short_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
-        """Copied out of chunks that are kept for the next run."""
         out = self._empty(stop - start)
         for number in numbers:
-            first = number * self._chunk
-            a, b = max(start, first), min(stop, first + self._chunk)
-            out[a - start : b - start] = self._kept(number)[a - first : b - first]
-        return out
+            a, b = max(start, number * size), min(stop, (number + 1) * size)
+            if b - a == size:
+                self._decode(number, out[a - start : b - start])
+            else:  # copied out of a chunk that is kept for the next run
+                out[a - start : b - start] = self._kept(number)[a - number * size : b - number * size]
+        return out.astype(self.dtype, copy=False)
 
     def _empty(self, size: int) -> np.ndarray:
         dtype = self.dtype.newbyteorder("<")
@@ -145,15 +134,14 @@ class ChunkedArray:
 
     def _kept(self, number: int) -> np.ndarray:
         with self._lock:
-            if number in self._decoded:
-                self._decoded.move_to_end(number)
-                return self._decoded[number]
-        values = self._empty(self._chunk)
-        self._decode(number, values)
+            values = self._decoded.pop(number, None)
+        if values is None:
+            values = self._empty(self._chunk)
+            self._decode(number, values)
         with self._lock:
-            self._decoded[number] = values
+            self._decoded[number] = values  # the last of them
             while len(self._decoded) > _KEPT:
-                self._decoded.popitem(last=False)
+                del self._decoded[next(iter(self._decoded))]
         return values
 
     def _decode(self, number: int, out: np.ndarray) -> None:
@@ -161,7 +149,7 @@ class ChunkedArray:
         from numcodecs.blosc import Blosc
 
         try:
-            stored = (self._place / self._file(number)).read()
+            stored = chunk_file(self._place, number, len(self.shape)).read()
         except FileNotFoundError as error:
             remedy = remedy_of_missing(self._remedy)
             raise CorpusDamaged(f"{self._what}: chunk {number} is missing; {remedy}") from error
@@ -177,10 +165,6 @@ class ChunkedArray:
             Blosc().decode(memoryview(stored)[:-4], out)
         except (RuntimeError, ValueError) as error:
             raise self._damaged(number, "cannot be decompressed") from error
-
-    def _file(self, number: int) -> str:
-        """Name of a chunk; those of an array with rows have a number for each dimension."""
-        return f"c/{number}" + "/0" * (len(self.shape) - 1)
 
     def _damaged(self, number: int, problem: str) -> CorpusDamaged:
         return CorpusDamaged(f"{self._what}: chunk {number} {problem}; {self._remedy}")
@@ -204,11 +188,10 @@ def read_strings(place: Place, metadata: ArrayMetadata, start: int, stop: int) -
         When a chunk is damaged; names it.
     """
     (step,) = metadata.chunk
-    numbers = range(start // step, -(-stop // step) if stop > start else 0)
     pieces = []
-    for number in numbers:
+    for number in chunk_numbers(start, stop, step):
         first = number * step
-        values = _decode((place / f"c/{number}").read(), step, f"chunk {number}")
+        values = _decode(chunk_file(place, number).read(), step, f"chunk {number}")
         pieces.append(values[max(start - first, 0) : stop - first])
     return np.concatenate(pieces) if pieces else np.empty(0, object)
 

@@ -47,6 +47,7 @@ __all__ = [
 _FOLDER = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # not blocking: a pipe put there must not hang a writer
 
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 _REMEDIES = {
@@ -128,14 +129,8 @@ def read(path: str) -> bytes:
     StoreError
         When it is not a regular file, or may not be read.
     """
-    with store_errors("read", path, FileNotFoundError, NotADirectoryError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
-            with open(descriptor, "rb", buffering=0, closefd=False) as file:
-                return file.read()
-        finally:
-            os.close(descriptor)
+    with _to_read(path) as descriptor, open(descriptor, "rb", buffering=0, closefd=False) as file:
+        return file.read()
 
 
 def read_at(path: str, offset: int, out: memoryview) -> int:
@@ -147,15 +142,22 @@ def read_at(path: str, offset: int, out: memoryview) -> int:
         As `read`.
     """
     n_read = 0
+    with _to_read(path) as descriptor:
+        while n := os.preadv(descriptor, [out[n_read:]], offset + n_read):
+            n_read += n
+    return n_read
+
+
+@contextmanager
+def _to_read(path: str) -> Iterator[int]:
+    """A regular file, opened; a pipe is not waited for."""
     with store_errors("read", path, FileNotFoundError, NotADirectoryError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, _READ)
         try:
             _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
-            while n := os.preadv(descriptor, [out[n_read:]], offset + n_read):
-                n_read += n
+            yield descriptor
         finally:
             os.close(descriptor)
-    return n_read
 
 
 def refuse_irregular(path: str) -> None:
@@ -342,7 +344,7 @@ def sync(path: str, recursive: bool) -> None:
         for name in names(path):
             sync(f"{path}/{name}", recursive)
     with store_errors("written", path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, _READ)
         try:
             mode = os.fstat(descriptor).st_mode
             _require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "written", path)

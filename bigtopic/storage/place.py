@@ -16,7 +16,7 @@ from typing import Any
 import fsspec
 
 from bigtopic.errors import MissingExtra, SettingError
-from bigtopic.storage import local
+from bigtopic.storage import local, remote
 
 __all__ = ["Place", "file_system", "zarr_store"]
 
@@ -54,17 +54,16 @@ def zarr_store(place: Place, read_only: bool = False) -> Any:
         from bigtopic.storage.zarr_stores import ZarrFolder
 
         return ZarrFolder(place, read_only=read_only)
-    from bigtopic.storage.remote import reaching, uncached
     from bigtopic.storage.zarr_stores import ZarrRemote
 
-    with reaching(place.url):
+    with remote.reaching(place.url):
         if "::" in place.url:
             from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
             filesystem, path = place._opened
             waiting = AsyncFileSystemWrapper(filesystem, asynchronous=True)
             return ZarrRemote(waiting, path=path, read_only=read_only)
-        options = uncached(place.url, place.options)
+        options = remote.uncached(place.url, place.options)
         return ZarrRemote.from_url(place.url, storage_options=options, read_only=read_only)
 
 
@@ -141,17 +140,11 @@ class Place:
     def _opened(self) -> tuple[Any, str]:
         if self.local:
             return fsspec.filesystem("file"), self.url
-        from bigtopic.storage.remote import uncached
-
-        return file_system(self.url, uncached(self.url, self.options))
+        return file_system(self.url, remote.uncached(self.url, self.options))
 
     def _reaching(self) -> AbstractContextManager[None]:
         """Turn errors of the network, or of the store behind it, into our errors."""
-        if self.local:
-            return nullcontext()
-        from bigtopic.storage.remote import reaching
-
-        return reaching(self.url)
+        return nullcontext() if self.local else remote.reaching(self.url)
 
     def read(self, start: int | None = None, stop: int | None = None) -> bytes:
         """The bytes of this file. Raises FileNotFoundError, also where a folder above it is a file."""
@@ -178,7 +171,7 @@ class Place:
             return local.write(self.url, self.below, pieces)
         with self._reaching():
             filesystem, path = self._opened
-            if not _has_buckets(filesystem):  # which would be made, whatever the user meant
+            if not remote.has_buckets(filesystem):  # which would be made, whatever the user meant
                 filesystem.makedirs(filesystem._parent(path), exist_ok=True)
             filesystem.pipe_file(path, b"".join(pieces))
 
@@ -204,27 +197,21 @@ class Place:
 
     def version(self) -> Any:
         """The version of this remote file's current content; None if it does not exist."""
-        from bigtopic.storage.remote import version_of
-
         with self._reaching():
-            return version_of(*self._opened)
+            return remote.version_of(*self._opened)
 
     def replace_if(self, data: bytes, version: Any) -> Any:
         """Write this remote file if it still has this version (None: is not there); its new version, or None.
 
         No two writers may write equal bytes.
         """
-        from bigtopic.storage.remote import replace_if
-
         with self._reaching():
-            return replace_if(*self._opened, data, version)
+            return remote.replace_if(*self._opened, data, version)
 
     def remove_if(self, version: Any) -> None:
         """Remove this remote file if it still has this version."""
-        from bigtopic.storage.remote import remove_if
-
         with self._reaching():
-            remove_if(*self._opened, version)
+            remote.remove_if(*self._opened, version)
 
     def upload(self, path: str) -> None:
         """Create or replace this remote file with the bytes of a local one."""
@@ -267,7 +254,7 @@ class Place:
             return local.remove(self.url, self.below)
         with self._reaching():
             filesystem, path = self._opened
-            if _has_buckets(filesystem) and "/" not in path:
+            if remote.has_buckets(filesystem) and "/" not in path:
                 for name in self.names():
                     (self / name).remove()
                 return
@@ -289,12 +276,6 @@ class Place:
         """Make this, and everything below it, durable. Object stores are durable when a write returns."""
         if self.local:
             local.sync(self.url, recursive)
-
-
-def _has_buckets(filesystem: Any) -> bool:
-    from bigtopic.storage.remote import has_buckets
-
-    return has_buckets(filesystem)
 
 
 def _absolute(path: str) -> str:

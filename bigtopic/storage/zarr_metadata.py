@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from bigtopic.storage.json_rules import FieldError, Rule, listing, one_of, record, text, whole
@@ -15,6 +16,8 @@ __all__ = [
     "ROOT",
     "ArrayMetadata",
     "NotAGroup",
+    "chunk_file",
+    "chunk_numbers",
     "group_attributes",
     "group_json",
     "parse_metadata",
@@ -107,6 +110,16 @@ _RULES = record(
 )
 
 
+def chunk_file(array: Place, number: int, n_dimensions: int = 1) -> Place:
+    """The file of a chunk of the array at a place; chunks are cut across the first dimension only."""
+    return array / (f"c/{number}" + "/0" * (n_dimensions - 1))
+
+
+def chunk_numbers(start: int, stop: int, size: int) -> range:
+    """The chunks of this size that hold the values, or rows, `start` to `stop`."""
+    return range(start // size, -(-stop // size) if stop > start else 0)
+
+
 def parse_metadata(data: bytes, where: str) -> ArrayMetadata:
     """The metadata of an array, from the bytes of its `zarr.json`.
 
@@ -120,25 +133,13 @@ def parse_metadata(data: bytes, where: str) -> ArrayMetadata:
     except (ValueError, RecursionError) as error:
         raise FieldError(f"{where} is not JSON ({error})") from error
     _RULES(values, f"{where}:")
-    shape, chunk = values["shape"], values["chunk_grid"]["configuration"]["chunk_shape"]
-    found = ArrayMetadata(tuple(shape), tuple(chunk), values["data_type"])
-    _check_codecs(values["codecs"], found, where)
-    _check_chunks(found, where)
-    return found
-
-
-def _check_codecs(codecs: list[dict], found: ArrayMetadata, where: str) -> None:
-    names, expected = tuple(codec["name"] for codec in codecs), STRINGS if found.text else NUMBERS
+    shape, chunk = tuple(values["shape"]), tuple(values["chunk_grid"]["configuration"]["chunk_shape"])
+    found = ArrayMetadata(shape, chunk, values["data_type"])
+    names, expected = tuple(codec["name"] for codec in values["codecs"]), STRINGS if found.text else NUMBERS
     if names != expected:
         raise FieldError(f"{where}: the codecs are {ascii(names)[:200]}, but must be {expected}")
-
-
-def _check_chunks(found: ArrayMetadata, where: str) -> None:
-    shape, chunk = found.shape, found.chunk
     if not shape or len(shape) != len(chunk) or shape[1:] != chunk[1:]:
         raise FieldError(f"{where}: chunks of shape {chunk} do not cut an array of shape {shape} into rows")
-    n_values = 1
-    for length in chunk:
-        n_values *= length
-    if n_values * ITEM_BYTES[found.data_type] > (MOST_STRINGS if found.text else MOST_CHUNK_BYTES):
+    if prod(chunk) * ITEM_BYTES[found.data_type] > (MOST_STRINGS if found.text else MOST_CHUNK_BYTES):
         raise FieldError(f"{where}: chunks of shape {chunk} are larger than any that bigtopic writes")
+    return found

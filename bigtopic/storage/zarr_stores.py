@@ -1,11 +1,11 @@
-"""Zarr's store in a folder, through `Place`, with its rules on links and pipes and its errors."""
+"""Zarr's stores: in a folder, through `Place`, with its rules on links and pipes; behind a URL; with our errors."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from zarr.abc.store import Store
 from zarr.core.buffer import default_buffer_prototype
@@ -17,27 +17,18 @@ from bigtopic.storage.remote import reaching
 __all__ = ["ZarrFolder", "ZarrRemote"]
 
 
-class Folder(Protocol):
-    """What `ZarrFolder` needs of a `bigtopic.storage.place.Place`."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def below(self) -> int: ...
-    def __truediv__(self, name: str) -> Folder: ...
-    def names(self) -> list[str]: ...
-    def read(self) -> bytes: ...
-    def remove(self) -> None: ...
-
-
 class ZarrFolder(LocalStore):
     """The folder at a place; it is made by the first write.
 
     Zarr writes several files at a time and does not wait for the others when one fails. Here the others are over by
     then, or fail too: after an error nothing comes back into a folder that is being removed.
+
+    Parameters
+    ----------
+    place : a `bigtopic.storage.place.Place`, which imports this module
     """
 
-    def __init__(self, place: Folder, *, read_only: bool = False) -> None:
+    def __init__(self, place: Any, *, read_only: bool = False) -> None:
         super().__init__(place.url, read_only=read_only)
         self._place = place
         self._writing = Lock()
@@ -112,30 +103,16 @@ class ZarrFolder(LocalStore):
 class ZarrRemote(FsspecStore):
     """Zarr's store, with the errors of `reaching`."""
 
-    @property
-    def _url(self) -> str:
-        return str(self.fs.unstrip_protocol(self.path))
 
-    async def get(self, *arguments: Any, **settings: Any) -> Any:
-        with reaching(self._url):
-            return await super().get(*arguments, **settings)
+def _reached(name: str) -> Any:
+    method = getattr(FsspecStore, name)
 
-    async def get_partial_values(self, *arguments: Any, **settings: Any) -> Any:
-        with reaching(self._url):
-            return await super().get_partial_values(*arguments, **settings)
+    async def call(self: ZarrRemote, *arguments: Any, **settings: Any) -> Any:
+        with reaching(str(self.fs.unstrip_protocol(self.path))):
+            return await method(self, *arguments, **settings)
 
-    async def set(self, *arguments: Any, **settings: Any) -> None:
-        with reaching(self._url):
-            await super().set(*arguments, **settings)
+    return call
 
-    async def exists(self, key: str) -> bool:
-        with reaching(self._url):
-            return await super().exists(key)
 
-    async def delete(self, key: str) -> None:
-        with reaching(self._url):
-            await super().delete(key)
-
-    async def delete_dir(self, prefix: str) -> None:
-        with reaching(self._url):
-            await super().delete_dir(prefix)
+for _name in ("get", "get_partial_values", "set", "exists", "delete", "delete_dir"):
+    setattr(ZarrRemote, _name, _reached(_name))

@@ -21,15 +21,15 @@ from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.order import source_order
-from bigtopic.corpus.part import PartView
 from bigtopic.corpus.readers.beside.author_names import not_a_name
 from bigtopic.corpus.readers.support.assemble import author_csr
-from bigtopic.corpus.stored.manifest import Manifest, PartRecord
+from bigtopic.corpus.stored.manifest import Manifest
+from bigtopic.corpus.stored.schema import TYPES
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_names, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import ArrayWriter, write_names
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
-from bigtopic.errors import CorpusLocked, InputError, SettingError
+from bigtopic.errors import CorpusLocked, InputError
 from bigtopic.storage.place import Place, zarr_store
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "document_authors",
     "in_memory",
     "nearest",
-    "require_whole",
     "with_mapping",
 ]
 
@@ -56,6 +55,12 @@ class DocumentAuthors(NamedTuple):
     indptr: np.ndarray
     authors: np.ndarray
     names: np.ndarray
+
+    def in_parts(self, parts: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """`indptr`, from 0 on, and `authors` for the documents of each part, from their `n_docs`."""
+        for start, stop in pairwise(accumulate((part.n_docs for part in parts), initial=0)):
+            indptr = self.indptr[start : stop + 1]
+            yield indptr - indptr[0], self.authors[indptr[0] : indptr[-1]]
 
 
 def document_authors(given: Any, ids: np.ndarray, rows: np.ndarray) -> DocumentAuthors:
@@ -88,31 +93,12 @@ def document_authors(given: Any, ids: np.ndarray, rows: np.ndarray) -> DocumentA
     return _in_order(found, rows)
 
 
-def require_whole(corpus: DocumentsInParts) -> None:
-    """Refuse a view.
-
-    Raises
-    ------
-    SettingError
-    """
-    if any(isinstance(part, PartView) for part in corpus.parts):
-        raise SettingError(
-            "this is a view; attach the authors to the corpus that it is of, then take the view again"
-        )
-
-
 def in_memory(corpus: Known, given: Any) -> Known:
     """A corpus whose parts are in memory, with these authors, see `document_authors`."""
     found = document_authors(given, corpus.document_ids(order="stored"), corpus.rows(order="stored"))
     parts: list[Any] = []
-    ends = accumulate((part.n_docs for part in corpus.parts), initial=0)
-    for part, (start, stop) in zip(corpus.parts, pairwise(ends), strict=True):
-        indptr = found.indptr[start : stop + 1]
-        block = replace(
-            part.read(0, part.n_docs),
-            author_indptr=indptr - indptr[0],
-            authors=found.authors[indptr[0] : indptr[-1]],
-        )
+    for part, (indptr, authors) in zip(corpus.parts, found.in_parts(corpus.parts), strict=True):
+        block = replace(part.read(0, part.n_docs), author_indptr=indptr, authors=authors)
         parts.append(replace(part, block=block))  # type: ignore[type-var]
     return replace(corpus, parts=tuple(parts), author_vocabulary=Vocabulary(found.names))
 
@@ -291,6 +277,8 @@ def _layered(
 
     Names that the manifest has keep their ids; new ones get ids at the end.
     """
+    import zarr
+
     root, generation = transaction.root, manifest.generation + 1
     path = transaction.path("authors", generation)
     transaction.claim([path])
@@ -298,29 +286,16 @@ def _layered(
     names = Vocabulary(authors.names)
     if known is not None:
         names = known.extended(authors.names[known.index_of(authors.names) < 0])
-    ids = names.index_of(authors.names)[authors.authors]
-    records = list(manifest.parts)
-    ends = accumulate((record.n_docs for record in records[first:]), initial=0)
-    for number, (start, stop) in enumerate(pairwise(ends), first):
-        indptr = authors.indptr[start : stop + 1]
-        own = ids[indptr[0] : indptr[-1]]
-        records[number] = _with_layer(root, path, records[number], indptr - indptr[0], own)
+    authors = authors._replace(authors=names.index_of(authors.names)[authors.authors])
+    old, records = manifest.parts[first:], list(manifest.parts[:first])
+    for record, (indptr, indices) in zip(old, authors.in_parts(old), strict=True):
+        layer, crc32 = f"{path}/{record.path.rpartition('/')[2]}", dict(record.crc32)
+        group = zarr.open_group(zarr_store(root), path=layer, mode="a")
+        for name, values in (("indptr", indptr), ("indices", indices)):
+            writer = ArrayWriter(root, group, name, len(values), TYPES[name])
+            writer.add(values)
+            crc32[f"authors/{name}"] = writer.close()
+        records.append(replace(record, crc32=crc32, authors=layer))
     return replace(
         manifest, generation=generation, authors=write_names(root, path, names), parts=tuple(records)
     )
-
-
-def _with_layer(
-    root: Place, path: str, record: PartRecord, indptr: np.ndarray, authors: np.ndarray
-) -> PartRecord:
-    """The record of a part with these authors, which are written below `path`."""
-    import zarr
-
-    layer = f"{path}/{record.path.rpartition('/')[2]}"
-    group = zarr.open_group(zarr_store(root), path=layer, mode="a")
-    crc32 = dict(record.crc32)
-    for name, dtype, values in (("indptr", "int64", indptr), ("indices", "int32", authors)):
-        writer = ArrayWriter(root, group, name, len(values), dtype)
-        writer.add(values)
-        crc32[f"authors/{name}"] = writer.close()
-    return replace(record, crc32=crc32, authors=layer)

@@ -241,9 +241,12 @@ class Corpus(DocumentsInParts):
         CorpusLocked
             When another process is writing to the corpus, or has since it was opened.
         """
-        from bigtopic.corpus.authors import attach, in_memory, require_whole
+        from bigtopic.corpus.authors import attach, in_memory
 
-        require_whole(self)
+        if any(isinstance(part, PartView) for part in self.parts):
+            raise SettingError(
+                "this is a view; attach the authors to the corpus that it is of, then take the view again"
+            )
         if self.url is None:
             return in_memory(self, authors)
         attach(self, authors)

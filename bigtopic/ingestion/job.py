@@ -374,8 +374,8 @@ def _merged(
     ):
         for merged in results:
             if merged is not None:
-                transaction.install(merged.draft, merged.record.path)
-                bar.update(merged.record.n_docs)
+                transaction.install(merged.root, merged.record.path)
+                bar.update(merged.n_docs)
                 yield merged.record
 
 

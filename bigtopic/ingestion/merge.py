@@ -31,7 +31,6 @@ from bigtopic.types import Block
 __all__ = [
     "MergePlan",
     "MergeTask",
-    "Merged",
     "PartDocuments",
     "ThinTask",
     "Thinned",
@@ -69,13 +68,6 @@ class MergeTask(NamedTuple):
     runs: Sequence[SortedRun]
 
 
-class Merged(NamedTuple):
-    """A written part: its record in the store, and the place below which it is now."""
-
-    record: PartRecord
-    draft: Place
-
-
 class PartDocuments(NamedTuple):
     """The documents of a part, the block in the order of the source, the rest in stored order.
 
@@ -101,8 +93,8 @@ def part_documents(runs: Sequence[SortedRun], number: int, plan: MergePlan) -> P
     return PartDocuments(block, order, ids, columns, pieces)
 
 
-def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
-    """Write a part, read it back and compare; None if the part has no documents."""
+def merge_part(task: MergeTask, plan: MergePlan) -> StoredPart | None:
+    """Write a part as a draft, read it back and compare; None if the part has no documents."""
     documents = part_documents(task.runs, task.number, plan)
     if documents is None:
         return None
@@ -131,9 +123,10 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
         )
     for start in range(0, block.n_docs if plan.has_text else 0, _TEXTS):
         writer.add_texts(_texts(pieces, order[start : start + _TEXTS]))
-    record = writer.close()
-    verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.n_rows, plan.columns, "verify"))
-    return Merged(record, draft)
+    figures = (plan.n_words, plan.n_authors, plan.n_rows, plan.columns)
+    part = StoredPart(draft, writer.close(), *figures, "verify")
+    verify_part(part)
+    return part
 
 
 def _draft(drafts: Place) -> Place:

@@ -103,15 +103,10 @@ def parse_tasks(reader: Any, n_threads: int = 1) -> Iterator[ParseTask]:
     """All chunks, stream by stream; those of independent streams by turns, read in at most `n_threads` threads."""
     streams = reader.streams()
     independent = all(getattr(stream, "independent", False) for stream in streams)
-    chunks = _by_turns(streams, n_threads) if independent else _in_order(streams)
+    in_order = ((number, chunk) for number, stream in enumerate(streams) for chunk in stream.chunks())
+    chunks = _by_turns(streams, n_threads) if independent else in_order
     for number, (stream, chunk) in enumerate(chunks):
         yield ParseTask(number, stream, chunk)
-
-
-def _in_order(streams: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    for number, stream in enumerate(streams):
-        for chunk in stream.chunks():
-            yield number, chunk
 
 
 def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any]]:

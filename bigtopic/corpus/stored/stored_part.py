@@ -187,11 +187,6 @@ def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
     return indptr
 
 
-@lru_cache(maxsize=OPEN_PARTS)
-def _open(part: StoredPart) -> _OpenPart:
-    return _OpenPart(part)
-
-
 class _OpenText:
     """The text of a part: UTF-8, one document after the other, with the offsets of all documents in memory."""
 
@@ -210,9 +205,7 @@ class _OpenText:
             raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
 
 
-@lru_cache(maxsize=OPEN_PARTS)
-def _open_text(part: StoredPart) -> _OpenText:
-    return _OpenText(part)
+_open, _open_text = lru_cache(OPEN_PARTS)(_OpenPart), lru_cache(OPEN_PARTS)(_OpenText)
 
 
 def stored_parts(root: Place, manifest: Manifest, session: str) -> list[StoredPart]:

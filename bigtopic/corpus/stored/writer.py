@@ -16,7 +16,7 @@ from bigtopic.corpus.columns import array_name
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.part import ENTRIES_AT_ONCE, PartView
 from bigtopic.corpus.stored.manifest import NameList, PartRecord
-from bigtopic.corpus.stored.schema import CHUNK, FILL, STRING_CHUNK
+from bigtopic.corpus.stored.schema import CHUNK, FILL, STRING_CHUNK, TYPES
 from bigtopic.corpus.stored.stored_part import StoredPart, read_any
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
 from bigtopic.errors import CorpusDamaged
@@ -129,30 +129,24 @@ class PartWriter:
         self._columns = tuple(columns)
         self._has_ids = has_ids
         part = zarr.open_group(zarr_store(root), path=path, mode="a")
-        matrix = part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
-        obs = part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
-        self._arrays = {
-            "X/indptr": ArrayWriter(root, matrix, "indptr", n_docs + 1, "int64"),
-            "X/indices": ArrayWriter(root, matrix, "indices", nnz, "int32"),
-            "X/data": ArrayWriter(root, matrix, "data", nnz, "float32"),
-            "obs/source_row": ArrayWriter(root, obs, "source_row", n_docs, "int64"),
-            "obs/n_tokens": ArrayWriter(root, obs, "n_tokens", n_docs, "float64"),
-        }
+        part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
+        part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
+        sizes = {"X/indptr": n_docs + 1, "X/indices": nnz, "X/data": nnz}
+        sizes |= {"obs/source_row": n_docs, "obs/n_tokens": n_docs}
         if has_ids:
-            self._arrays["obs/document_id"] = ArrayWriter(root, obs, "document_id", n_docs, "string")
-        for name, dtype in columns.items():
-            array = array_name(name)
-            self._arrays[f"obs/{array}"] = ArrayWriter(root, obs, array, n_docs, dtype)
+            sizes["obs/document_id"] = n_docs
+        types = {f"obs/{array_name(name)}": dtype for name, dtype in columns.items()}
+        sizes |= dict.fromkeys(types, n_docs)
         if n_pairs is not None:
-            authors = part.create_group("authors")
-            self._arrays["authors/indptr"] = ArrayWriter(root, authors, "indptr", n_docs + 1, "int64")
-            self._arrays["authors/indices"] = ArrayWriter(root, authors, "indices", n_pairs, "int32")
+            sizes |= {"authors/indptr": n_docs + 1, "authors/indices": n_pairs}
         if n_text is not None:
-            text = part.create_group("text")
-            self._arrays["text/indptr"] = ArrayWriter(root, text, "indptr", n_docs + 1, "int64")
-            self._arrays["text/utf8"] = ArrayWriter(root, text, "utf8", n_text, "uint8")
-        for name in ("X/indptr", "authors/indptr", "text/indptr"):
-            if name in self._arrays:
+            sizes |= {"text/indptr": n_docs + 1, "text/utf8": n_text}
+        self._arrays: dict[str, ArrayWriter] = {}
+        for name, size in sizes.items():
+            folder, _, array = name.partition("/")
+            dtype = types.get(name) or TYPES[array]
+            self._arrays[name] = ArrayWriter(root, part.require_group(folder), array, size, dtype)
+            if array == "indptr":
                 self._arrays[name].add(np.zeros(1, np.int64))
 
     def add(self, block: Block, ids: np.ndarray | None, columns: Mapping[str, np.ndarray]) -> None:

@@ -62,13 +62,18 @@ def take(block: Block, positions: np.ndarray) -> Block:
     if len(positions) == block.n_docs and bool((positions == np.arange(block.n_docs)).all()):
         return block
     indptr, entries = take_segments(block.indptr, positions)
-    author_indptr = authors = None
-    if block.author_indptr is not None and block.authors is not None:
-        author_indptr, pairs = take_segments(block.author_indptr, positions)
-        authors = block.authors[pairs]
-    return Block(
-        indptr, block.words[entries], block.counts[entries], block.rows[positions], author_indptr, authors
-    )
+    rows = block.rows[positions]
+    return Block(indptr, block.words[entries], block.counts[entries], rows, *take_authors(block, positions))
+
+
+def take_authors(
+    block: Block | RawBlock, positions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """`author_indptr` and `authors` of the documents at `positions`; None where the block has none."""
+    if block.author_indptr is None or block.authors is None:
+        return None, None
+    indptr, pairs = take_segments(block.author_indptr, positions)
+    return indptr, block.authors[pairs]
 
 
 def concatenate(blocks: Sequence[Block]) -> Block:
@@ -141,6 +146,7 @@ class RawBlock:
     n_zeros : explicit zeros that were dropped
     n_unknown : tokens that were dropped because a given vocabulary lacks their word
     parents : where documents were divided: which document of the chunk each is a piece of, int64 (n_docs,)
+    rows : source rows, int64 (n_docs,), of documents of another corpus, which know them
     texts : the documents' text, if it is to be kept and the source has one
     stopped : {stop word: tokens of it that were dropped}
     """
@@ -161,6 +167,7 @@ class RawBlock:
     texts: Sequence[str] | None = None
     stopped: Mapping[str, int] = field(default_factory=dict)
     parents: np.ndarray | None = None
+    rows: np.ndarray | None = None
 
     @property
     def n_docs(self) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.columns import date_text, is_missing
-from bigtopic.corpus.order import checked_seed, document_keys, smallest_keys
+from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.part import Part, PartView, Selection
 from bigtopic.errors import SettingError, argument, either
 from bigtopic.wording import counted
@@ -29,11 +29,6 @@ __all__ = [
 
 _SALT = 0x5EED0F5B17  # a split must not repeat the order of storage, whose keys may have the same seed
 _STEP = 1 << 16  # documents looked at together
-
-
-def _in_steps(n_docs: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, n_docs, _STEP):
-        yield start, min(start + _STEP, n_docs)
 
 
 def n_test_documents(test_size: float, n_docs: int, name: str = "test_size") -> int:
@@ -63,21 +58,14 @@ def train_test(parts: Sequence[Part], n_test: int, seed: int) -> tuple[list[Part
 
     The choice depends on seed and source rows alone, never on how documents are stored.
     """
-
     salted = checked_seed(seed) + _SALT
-
-    def keys_of(part: Part) -> Iterator[np.ndarray]:
-        for start, stop in _in_steps(part.n_docs):
-            yield document_keys(salted, part.rows(start, stop))
-
-    n_docs = sum(part.n_docs for part in parts)
-    limit = smallest_keys(n_test, n_docs, lambda: (keys for part in parts for keys in keys_of(part)))
+    keys = [document_keys(salted, part.rows(0, part.n_docs)) for part in parts]
+    limit = np.partition(np.concatenate(keys), n_test - 1)[n_test - 1]
     train: list[Part] = []
     test: list[Part] = []
-    for part in parts:
-        is_test = np.concatenate([keys <= limit for keys in keys_of(part)])
-        _add(train, part, np.flatnonzero(~is_test))
-        _add(test, part, np.flatnonzero(is_test))
+    for part, own in zip(parts, keys, strict=True):
+        _add(train, part, np.flatnonzero(own > limit))
+        _add(test, part, np.flatnonzero(own <= limit))
     return train, test
 
 
@@ -128,8 +116,9 @@ def by_positions(parts: Sequence[Part], starts: np.ndarray, positions: np.ndarra
 def _where(parts: Sequence[Part], chosen_of: Any) -> list[Part]:
     chosen: list[Part] = []
     for part in parts:
-        mask = np.concatenate([chosen_of(part, a, b) for a, b in _in_steps(part.n_docs)])
-        _add(chosen, part, np.flatnonzero(mask))
+        steps = range(0, part.n_docs, _STEP)
+        masks = [chosen_of(part, start, min(start + _STEP, part.n_docs)) for start in steps]
+        _add(chosen, part, np.flatnonzero(np.concatenate(masks)))
     return chosen
 
 

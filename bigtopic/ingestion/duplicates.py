@@ -12,34 +12,20 @@ from hashlib import blake2b
 
 import numpy as np
 
-from bigtopic.corpus.blocks import RawBlock, take_segments
+from bigtopic.corpus.blocks import RawBlock, take_authors, take_segments
 from bigtopic.corpus.columns import Cells
 from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.schema import STRING_CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
-from bigtopic.errors import InputError, SettingError, argument, either
-from bigtopic.ingestion.parse import PlacedBlock
+from bigtopic.errors import InputError, argument, either
 from bigtopic.ingestion.spill import Header, read_once, spill
 from bigtopic.storage.place import Place
 
-__all__ = ["ON_DUPLICATE", "KnownIds", "check_on_duplicate", "digests", "ids_in_store", "positions_of"]
+__all__ = ["ON_DUPLICATE", "KnownIds", "digests", "ids_in_store", "positions_of"]
 
 ON_DUPLICATE = ("error", "skip", "replace")
 _SIZE = 16
 _NONE = np.zeros(0, f"S{_SIZE}")
-
-
-def check_on_duplicate(on_duplicate: str) -> None:
-    """Refuse a setting that is not one of `ON_DUPLICATE`.
-
-    Raises
-    ------
-    SettingError
-    """
-    if on_duplicate not in ON_DUPLICATE:
-        raise SettingError(
-            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
-        )
 
 
 def digests(ids: Iterable[str]) -> np.ndarray:
@@ -118,11 +104,8 @@ def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:
     """Some documents of a block; its words and authors stay, whether they occur or not."""
     where = np.flatnonzero(keep)
     indptr, entries = take_segments(block.indptr, where)
-    author_indptr = authors = None
-    if block.author_indptr is not None and block.authors is not None:
-        author_indptr, pairs = take_segments(block.author_indptr, where)
-        authors = block.authors[pairs]
-    block = replace(
+    author_indptr, authors = take_authors(block, where)
+    return replace(
         block,
         indptr=indptr,
         words=block.words[entries],
@@ -132,8 +115,8 @@ def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:
         author_indptr=author_indptr,
         authors=authors,
         texts=None if block.texts is None else [block.texts[i] for i in where.tolist()],
+        rows=None if block.rows is None else block.rows[where],
     )
-    return replace(block, rows=block.rows[where]) if isinstance(block, PlacedBlock) else block
 
 
 def _taken(values: np.ndarray | Cells, where: np.ndarray) -> np.ndarray | Cells:

@@ -31,7 +31,7 @@ from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
 from bigtopic.corpus.vocabulary import VocabularySettings
 from bigtopic.errors import CorpusExists, CorpusLocked, SettingError, argument
-from bigtopic.ingestion.duplicates import check_on_duplicate
+from bigtopic.ingestion.duplicates import ON_DUPLICATE
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.parse import CorpusReader
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
@@ -174,7 +174,10 @@ def ingest(
         raise SettingError(
             f"{argument('overwrite', True)} and {argument('append', True)} are mutually exclusive; choose one"
         )
-    check_on_duplicate(on_duplicate)
+    if on_duplicate not in ON_DUPLICATE:
+        raise SettingError(
+            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
+        )
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = _to_extend(root, current_manifest(root), overwrite, append)

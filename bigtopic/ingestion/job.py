@@ -30,7 +30,6 @@ from bigtopic.ingestion.duplicates import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import (
     MergePlan,
     MergeTask,
-    PartDocuments,
     ThinTask,
     merge_part,
     part_documents,
@@ -57,8 +56,8 @@ class SortedSource:
 
     Attributes
     ----------
-    n_rows : rows that the corpus then has
-    columns : {name: type} of all further columns of the corpus; own : of those of this source
+    plan : how they are merged
+    columns : {name: type} of all further columns of the corpus
     n_empty, n_short : documents without words, and those left out as too short
     duplicates : digests of the ids that the corpus had, S16 (n,)
     """
@@ -66,32 +65,23 @@ class SortedSource:
     names: Names
     runs: Sequence[SortedRun]
     n_parts: int
-    n_rows: int
+    plan: MergePlan
     columns: dict[str, str]
-    own: dict[str, str]
-    has_ids: bool
-    has_text: bool
     n_empty: int
     n_short: int
     duplicates: np.ndarray
-
-    def plan(self, drafts: Place, order: Order) -> MergePlan:
-        """How the runs are merged; drafts go to a place."""
-        n_words, n_authors = self.names.vocabulary.size, self.names.n_authors
-        return MergePlan(
-            drafts, order, n_words, n_authors, self.n_rows, self.own, self.has_ids, self.has_text
-        )
 
 
 def sort_source(
     reader: Any,
     root: Place,
     scratch: Place,
+    drafts: Place,
     settings: IngestSettings,
     workers: Workers,
     known: Manifest | None = None,
 ) -> SortedSource:
-    """The first three stages; runs are left in scratch.
+    """The first three stages; runs are left in scratch, and drafts of parts are to go to their place.
 
     Raises
     ------
@@ -112,20 +102,18 @@ def sort_source(
         )
     names.finish(sum(run.n_docs for run in runs), partial(_needed, runs, scratch, workers))
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
-    plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
-    sorted_runs = list(_sorted(runs, plan, names, workers))
+    sorting = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
+    sorted_runs = list(_sorted(runs, sorting, names, workers))
     columns = _column_types(runs, known, root)
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
     has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
+    n_words, n_authors = names.vocabulary.size, names.n_authors
     return SortedSource(
         names,
         sorted_runs,
         len(bounds) + 1,
-        n_rows,
+        MergePlan(drafts, settings.order, n_words, n_authors, n_rows, own, has_ids, has_text),
         columns,
-        own,
-        has_ids,
-        has_text,
         n_empty=sum(run.n_empty for run in sorted_runs),
         n_short=sum(run.n_short for run in sorted_runs),
         duplicates=duplicates,
@@ -149,12 +137,13 @@ def build(
     InputError
         When the source has no documents, or no word is left.
     """
-    source = sort_source(reader, transaction.root, transaction.scratch, settings, workers, known)
-    names, plan = source.names, source.plan(transaction.drafts, settings.order)
+    root, drafts = transaction.root, transaction.drafts
+    source = sort_source(reader, root, transaction.scratch, drafts, settings, workers, known)
+    names = source.names
     first = transaction.next_part
     paths = [transaction.path("parts", first + i) for i in range(source.n_parts)]
     transaction.claim(paths)
-    records = list(_merged(source.runs, paths, plan, transaction, workers))
+    records = list(_merged(source.runs, paths, source.plan, transaction, workers))
     if not records and not len(source.duplicates):
         least = f"every document has fewer than {argument('min_doc_length', settings.min_doc_length)} tokens"
         raise InputError(
@@ -165,18 +154,19 @@ def build(
     first += len(paths)
     kept, n_replaced = _kept_parts(transaction, source, settings, workers, known, first)
     vocabulary, authors = _write_names(transaction, names)
+    limits = settings.limits if settings.limits and names.limits.idle else names.limits.to_dict()
     manifest = Manifest(
         generation=transaction.generation,
         next_part=first + (0 if known is None else len(known.parts)),
-        n_rows=source.n_rows,
+        n_rows=source.plan.n_rows,
         seed=settings.order.seed,
         shuffled=settings.order.shuffle,
         vocabulary=vocabulary,
         authors=authors,
         columns=source.columns,
-        has_ids=source.has_ids or (known is not None and known.has_ids),
+        has_ids=source.plan.has_ids or (known is not None and known.has_ids),
         text=text_record(settings, names),
-        words=_limits_record(settings, names),
+        words={**limits, "closed": names.closed, "pruned": names.pruned},
         parts=(*kept, *records),
         replaced=() if known is None else known.replaced,
         ingestion=replace(
@@ -220,12 +210,6 @@ def _kept_parts(
                 source.names.subtract(result.counts)
             n_gone += result.n_gone
     return kept, n_gone
-
-
-def _limits_record(settings: IngestSettings, names: Names) -> dict[str, Any]:
-    """The limits on words, those that were given last, and what they say of new words."""
-    limits = settings.limits if settings.limits and names.limits.idle else names.limits.to_dict()
-    return {**limits, "closed": names.closed, "pruned": names.pruned}
 
 
 def _ingestion(
@@ -454,16 +438,17 @@ def read_corpus(
     )
     scratch = Place.of(f"memory://bigtopic-{uuid4().hex}")
     try:
-        source = sort_source(reader, scratch, scratch, settings, workers)
-        return _corpus(source, scratch, settings)
+        return _corpus(sort_source(reader, scratch, scratch, scratch, settings, workers), settings)
     finally:
         scratch.remove()
 
 
-def _corpus(source: SortedSource, scratch: Place, settings: IngestSettings) -> Corpus:
-    plan, names = source.plan(scratch, settings.order), source.names
-    found = ((i, part_documents(source.runs, i, plan)) for i in range(source.n_parts))
-    parts = [_part(f"part {i}", documents) for i, documents in found if documents is not None]
+def _corpus(source: SortedSource, settings: IngestSettings) -> Corpus:
+    names, parts = source.names, []
+    for i in range(source.n_parts):
+        found = part_documents(source.runs, i, source.plan)
+        if found is not None:
+            parts.append(MemoryPart(f"part {i}", take(found.block, found.order), found.ids, found.columns))
     vocabulary = names.vocabulary
     return Corpus(
         parts,
@@ -472,9 +457,5 @@ def _corpus(source: SortedSource, scratch: Place, settings: IngestSettings) -> C
         text_settings=text_record(settings, names),
         author_vocabulary=names.author_vocabulary,
         columns=list(source.columns),
-        has_ids=source.has_ids,
+        has_ids=source.plan.has_ids,
     )
-
-
-def _part(name: str, documents: PartDocuments) -> MemoryPart:
-    return MemoryPart(name, take(documents.block, documents.order), documents.ids, documents.columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -27,7 +27,6 @@ __all__ = [
     "CorpusReader",
     "ParseTask",
     "ParsedRun",
-    "PlacedBlock",
     "WordCounts",
     "parse_run",
     "parse_tasks",
@@ -35,13 +34,6 @@ __all__ = [
 ]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
-
-
-@dataclass(frozen=True)
-class PlacedBlock(RawBlock):
-    """Documents that know their source rows, int64 (n_docs,): those of another corpus."""
-
-    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 class WordCounts(NamedTuple):
@@ -138,7 +130,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
     # Cast to the types of the compiled code: a custom reader may return others.
     words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
     arrays = {"indptr": block.indptr.astype(np.int64, copy=False), "words": words, "counts": counts}
-    if isinstance(block, PlacedBlock):
+    if block.rows is not None:
         arrays["rows"] = block.rows
     if block.vocabulary is not None:
         arrays["vocabulary"] = word_array(block.vocabulary)
@@ -176,7 +168,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
         None if block.authors is None else word_counts(block.authors, None, block.author_names),
         block.stopped,
         duplicates,
-        int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
+        -1 if block.rows is None else int(block.rows.max(initial=0)),
         block.doubtful_author,
     )
 
@@ -231,7 +223,7 @@ class CorpusReader:
         for part, start, stop in self._spans:
             yield Chunk(part.name, stop - start, start, stop, part)
 
-    def parse(self, chunk: Chunk) -> PlacedBlock:
+    def parse(self, chunk: Chunk) -> RawBlock:
         part: Part = chunk.data
         block = part.read(chunk.start, chunk.stop)
         authors, names = block.authors, None
@@ -239,7 +231,7 @@ class CorpusReader:
             assert self._authors is not None
             present, authors = np.unique(authors, return_inverse=True)
             names = [self._authors[int(i)] for i in present]
-        return PlacedBlock(
+        return RawBlock(
             block.indptr,
             block.words,
             block.counts,

@@ -269,10 +269,8 @@ class VocabularySettings:
         for name in ("min_df", "max_df", "max_features"):
             value = getattr(self, name)
             if isinstance(value, np.generic):
-                object.__setattr__(self, name, value.item())
-        for name in ("min_df", "max_df"):
-            value = getattr(self, name)
-            if value is None and name == "max_df":
+                object.__setattr__(self, name, value := value.item())
+            if name == "max_features" or (value is None and name == "max_df"):
                 continue
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not value >= 0 or (isinstance(value, float) and value > 1):

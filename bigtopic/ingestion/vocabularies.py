@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.stored.ingestion_record import EXAMPLES, WordGroup
-from bigtopic.corpus.stored.manifest import Manifest, NameList
+from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.stored_part import stored_names
 from bigtopic.corpus.text.stopwords import list_name
 from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_words, word_array
@@ -57,14 +57,16 @@ class Names:
     ) -> None:
         self._reader, self._settings, self._scratch = reader, settings, scratch
         self._known = None if known is None else stored_names(root, known.vocabulary)
-        self._known_authors = _authors(root, None if known is None else known.authors)
+        self._known_authors: Vocabulary | None = None
+        if known is not None and known.authors is not None:
+            self._known_authors = Vocabulary(stored_names(root, known.authors).words)
         self.limits = settings.words
         self.common: list[str] = []
         self.losses, self.spared = WordLosses(), WordLosses()
         self.stopped = Counter[str]()
         self.n_unknown = 0.0
         self._words: WordTally | None = None
-        self._columns: ColumnTally | None = None
+        self._columns = ColumnTally(getattr(reader, "n_words", None))
         self._authors = WordTally(self._scratch, _ALL)
         self._any_authors = self._known_authors is not None
         self._new_ids: np.ndarray | None = None
@@ -84,7 +86,6 @@ class Names:
             self._words = self._words or WordTally(self._scratch)
             self._words.add(run.words)
         else:
-            self._columns = self._columns or ColumnTally(self._reader.n_words)
             self._columns.add(run.words)
         if run.authors is not None:
             self._any_authors = True
@@ -106,19 +107,16 @@ class Names:
         if self._words is not None:
             self._finish_words(n_docs, self._words, None if chosen else needed)
         else:
-            self._finish_columns(n_docs, self._columns or ColumnTally(self._reader.n_words))
+            self._finish_columns(n_docs, self._columns)
         self._finish_authors()
-        if self._wordless and not self._settings.wordless:
+        wordless = not self.vocabulary.size or (self._known is None and not self.n_entries)
+        if wordless and not self._settings.wordless:
             raise InputError(
                 f"no word is left; loosen {argument('min_df')}, {argument('max_df')}, stop words or the token "
                 "pattern, or give a vocabulary that fits the source"
             )
         if self._known is None and self._n_tokens:
             self.known_share = float(self.vocabulary.counted[1].sum()) / self._n_tokens
-
-    @property
-    def _wordless(self) -> bool:
-        return not self.vocabulary.size or (self._known is None and not self.n_entries)
 
     @property
     def pruned(self) -> bool:
@@ -217,7 +215,10 @@ class Names:
         counts = WordCounts(np.arange(n_columns) if words is None else words, tally.tokens, tally.documents)
         keep = np.ones(n_columns, bool) if words is None else self._allowed(counts)
         if not self.limits.idle:
-            known = self._known_columns(words, n_columns)
+            known = None  # columns that the corpus has already: they stay, regardless of the limits
+            if self._known is not None:
+                ids = np.arange(n_columns) if words is None else self._known.index_of(words)
+                known = (ids >= 0) & (ids < self._known.size)
             dropped = dropped_words(tally.documents, tally.tokens, n_docs, self.limits, known)
             for name, mask in dropped.items():
                 self.losses.add(self.limits.rules[name], counts.take(mask & keep))
@@ -244,12 +245,6 @@ class Names:
         self._new_ids = np.full(n_columns, -1, np.int32)
         self._new_ids[order] = np.arange(len(order), dtype=np.int32)
 
-    def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
-        """Columns of the source that the corpus already has: they stay, regardless of the limits."""
-        if self._known is None:
-            return None
-        return np.arange(n_columns) < self._known.size if words is None else self._known.index_of(words) >= 0
-
     def _widen_known(self, tally: ColumnTally, keep: np.ndarray) -> None:
         """Columns without names keep their numbers; there may be more of them now."""
         known = self._known
@@ -263,12 +258,11 @@ class Names:
 
     def _require_names(self, named: bool) -> None:
         if self._known is not None and self._known.named != named:
-            have = "words" if self._known.named else "columns without names"
-            come = "words" if named else "columns without names"
+            kinds = ("columns without names", "words")
+            remedy = f"give {argument('vocabulary', ...)} for the source"
             raise VocabularyMismatch(
-                f"the corpus has {have}, but the source has {come}; give {argument('vocabulary', ...)} for the source"
-                if not named
-                else f"the corpus has {have}, but the source has {come}; append a source without a vocabulary"
+                f"the corpus has {kinds[not named]}, but the source has {kinds[named]}; "
+                + ("append a source without a vocabulary" if named else remedy)
             )
 
     # ------------------------------------------------------------------ authors
@@ -308,9 +302,3 @@ class Names:
         df, tf = self.vocabulary.counted
         df[dropped.words] -= dropped.documents
         tf[dropped.words] -= dropped.tokens
-
-
-def _authors(root: Place, names: NameList | None) -> Vocabulary | None:
-    if names is None:
-        return None
-    return Vocabulary(stored_names(root, names).words)

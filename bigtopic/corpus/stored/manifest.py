@@ -230,7 +230,6 @@ def _attributes(root: Place) -> dict[str, Any]:
         ) from error
     if attributes is None and root.local and Path(root.url).is_file():
         command = f"'bigtopic ingest {root.url} CORPUS'"
-        command = f"'bigtopic ingest {root.url} CORPUS'"
         raise CorpusVersionError(
             f"{root.url} is a file, not a corpus; make a corpus of it with "
             f"{either(f'bigtopic.ingest({root.url!r}, store)', command)}"

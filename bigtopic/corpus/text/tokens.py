@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import offsets
 from bigtopic.errors import SettingError, argument
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
     "ngrams",
     "without",
 ]
-
-_COMPILED = 20_000  # tokens from which on compiled code is worth loading
 
 
 class NotAWord(Exception):
@@ -209,38 +208,14 @@ def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays
 
 def count(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bags of words as CSR: indptr int64, words int32 ascending per document, counts float32."""
-    return _count_sorting(tokens) if len(tokens.ids) < _COMPILED else _count_compiled(tokens)
-
-
-def _count_sorting(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_words = max(1, len(tokens.words))
     keys = tokens.documents * n_words + tokens.ids
     keys.sort()
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     counts = np.diff(first, append=len(keys)).astype(np.float32)
     documents, words = np.divmod(keys[first], n_words)
-    indptr = np.zeros(len(tokens.lengths) + 1, np.int64)
-    np.cumsum(np.bincount(documents, minlength=len(tokens.lengths)), out=indptr[1:])
+    indptr = offsets(np.bincount(documents, minlength=len(tokens.lengths)))
     return indptr, words.astype(np.int32), counts
-
-
-def _count_compiled(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    from bigtopic.corpus.text._kernels import count_words
-
-    n_docs, n_tokens, n_words = len(tokens.lengths), len(tokens.ids), len(tokens.words)
-    indptr = np.zeros(n_docs + 1, np.int64)
-    words, counts = np.empty(n_tokens, np.int32), np.empty(n_tokens, np.float32)
-    count_words(
-        tokens.ids,
-        np.cumsum(tokens.lengths),
-        np.zeros(n_words, np.int64),
-        np.zeros(n_words // 64 + 1, np.uint64),
-        np.zeros(n_words // 4096 + 1, np.uint64),
-        indptr,
-        words,
-        counts,
-    )
-    return indptr, words[: indptr[-1]].copy(), counts[: indptr[-1]].copy()
 
 
 _LIMIT = 5_000_000

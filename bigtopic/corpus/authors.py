@@ -1,7 +1,10 @@
-"""Authors, tags or labels given apart from their documents: checked, and put beside the documents.
+"""Authors, tags or labels given apart from their documents: checked, and attached to a corpus.
 
 They come as doc2author ({document id: names}), as author2doc ({name: document ids}) or as pairs (document id, name). A
 document may be left out: it then has no author, as at ingest.
+
+In a stored corpus they are a layer beside each part, committed like a part. A layer that is replaced stays until the
+next one replaces it in turn, so that readers that have the corpus open go on.
 """
 
 from __future__ import annotations

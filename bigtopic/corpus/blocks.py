@@ -1,4 +1,7 @@
-"""Operations on blocks of documents: subset, join, map words. Plain NumPy, linear in the entries."""
+"""Blocks of documents: as a reader returns them (`RawBlock`), and operations on those of a corpus.
+
+Subset, join, map words: plain NumPy, linear in the entries.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Train and test, and documents by row or column value: selections of parts, cheap in memory."""
+"""Selections of documents: train and test, by row, by the values of columns. Cheap in memory.
+
+A condition on a column (`Corpus.select`) is a value, any of several, a range, or a function. A value that no value of
+the column's type can equal is an error, because it would silently select nothing.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +94,7 @@ def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
 
 
 def by_columns(parts: Sequence[Part], wanted: Mapping[str, Any]) -> list[Part]:
-    """Documents whose columns meet conditions, see `bigtopic.corpus.select`; values, not functions."""
+    """Documents whose columns meet conditions; values, not functions."""
     known: dict[str, Condition] = {}
 
     def chosen(part: Part, start: int, stop: int) -> np.ndarray:
@@ -317,7 +321,7 @@ def _between(column: _Column, wanted: slice) -> Condition:
         high = f"{high}{_END_OF_DAY}"
 
     def holds(values: np.ndarray) -> np.ndarray:
-        found = values != "" if column.kind == "O" else values == values  # what is missing is in no range
+        found = values != "" if column.kind == "O" else values == values  # a missing value is in no range
         if low is not None:
             found = found & (values >= low)
         if high is not None:

@@ -200,7 +200,7 @@ class Corpus(DocumentsInParts):
             share = float(vocabulary.counted[1].sum()) / float(tf.sum())
             common = common_words(df, self.n_docs, limits)
             unlisted &= ~(common | dropped)
-            text = narrowed(text, share, limits.settled(0), known[common], known[dropped])
+            text = narrowed(text, share, limits.resolved(0), known[common], known[dropped])
         if unlisted.any():
             word_limits = {**word_limits, "pruned": True}
         return replace(

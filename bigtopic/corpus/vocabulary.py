@@ -1,4 +1,4 @@
-"""Words and their ids."""
+"""Words and their ids, and which words to keep: by document frequency, by rank, by name."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Vocabulary:
         )
 
     def with_counts(self, document_frequency: np.ndarray | None, frequency: np.ndarray | None) -> Vocabulary:
-        """The same words with other frequencies, or with none; what is known of the words is kept."""
+        """The same words with other frequencies, or with none; their index is kept."""
         arrays = {"words": self.words, "document_frequency": document_frequency, "frequency": frequency}
         other = Vocabulary.__new__(Vocabulary)
         other.__dict__.update(self.__dict__, _source=None, _arrays=arrays)
@@ -257,7 +257,7 @@ class VocabularySettings:
     ----------
     min_df : drop words in fewer documents than this, a number (int) or a share (float) of the documents
     max_df : drop words in more documents than this, a number (int) or a share (float) of the documents; None sets no
-        limit, until `settled` chooses one for raw text
+        limit, until `resolved` chooses one for raw text
     max_features : keep at most this many of the rest, those with the most tokens; None keeps all
     """
 
@@ -289,7 +289,7 @@ class VocabularySettings:
         """Whether no word that occurs can be dropped."""
         return self == VocabularySettings()
 
-    def settled(self, n_docs: int) -> VocabularySettings:
+    def resolved(self, n_docs: int) -> VocabularySettings:
         """With a limit where none was chosen: words in more than half of many documents tell no topic."""
         if self.max_df is not None:
             return self
@@ -367,7 +367,7 @@ def narrowed(
     Parameters
     ----------
     text : the record so far
-    share : of its tokens, that of the words that are left
+    share : the share of its tokens whose words are left
     limits : on the words
     common, dropped : the words that are too common for these limits, and those that were named, whatever their number
     """

@@ -1,4 +1,4 @@
-"""Documents that a corpus has already, by their ids: found where a source is parsed, before its words are counted.
+"""Duplicates: documents whose ids a corpus has already, found where a source is parsed, before its words are counted.
 
 An id stands for its BLAKE2b of 16 bytes, which no two texts share in practice, so that the ids of ten million documents
 are 160 MB. Only ids that documents were given count: where a part or a source has none, nothing is compared.

@@ -9,7 +9,7 @@ processes and clusters give the same corpus. Memory is bounded by
     + up to four files of counts that are read at a time x two chunks
 
 for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote,
-and that of the texts if they are kept.
+and the size of the texts if they are kept.
 """
 
 from __future__ import annotations
@@ -131,13 +131,13 @@ def ingest(
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
     layer, use_raw : where an AnnData source has its counts, if not in X: the name of a layer, or `raw.X`
     stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None; lower-cased and
-        split as the text is, those of a language compared without case. "auto" for text without a `vocabulary` takes
-        the language of its first documents, if there is a list for it; other sources stay as they are
+        split as the text is; the words of a language are compared without case. "auto" for text without a `vocabulary`
+        takes the language of its first documents, if there is a list for it; other sources stay as they are
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus, see `append`
     on_duplicate : what `append` does with a document whose id the corpus has already: "error" refuses the source,
         "skip" leaves the document out, "replace" removes the one of the corpus, in the same commit. Documents without
-        ids are not compared, nor are those of one source with each other
+        ids are not compared, nor are the documents of one source with each other
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; default all processors that it may use
     progress : show a progress bar, and at the end a line that says what was read, and as what, and what was left out
@@ -219,7 +219,7 @@ def ingest(
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
     if known is None:
         reader, tokeniser = with_split_words(reader, tokeniser)
-    limits = limits if is_open_text(reader) and known is None else limits.settled(0)
+    limits = limits if is_open_text(reader) and known is None else limits.resolved(0)
     with (
         Transaction(root, _scratch(root, workers, scratch)) as transaction,
         corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),

@@ -28,19 +28,19 @@ from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, narrowed
 from bigtopic.errors import InputError, argument, warn
 from bigtopic.ingestion.duplicates import KnownIds, ids_in_store
 from bigtopic.ingestion.merge import (
+    DropTask,
     MergePlan,
     MergeTask,
-    ThinTask,
+    drop_documents,
     merge_part,
     part_documents,
-    thin_part,
 )
 from bigtopic.ingestion.parse import ParsedRun, WordCounts, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
 from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, sort_run
 from bigtopic.ingestion.spill import spill
 from bigtopic.ingestion.text import is_open_text, recorded, with_collocations, with_language
-from bigtopic.ingestion.vocabularies import Names
+from bigtopic.ingestion.vocabularies import Vocabularies
 from bigtopic.parallel.cluster import default_threads
 from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
@@ -52,7 +52,7 @@ _FREQUENT = 1000  # words that most documents have one of
 
 @dataclass(frozen=True)
 class SortedSource:
-    """A source after the third stage; what is left is to merge its runs into parts.
+    """A source after the third stage: its runs remain to be merged into parts.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class SortedSource:
     duplicates : digests of the ids that the corpus had, S16 (n,)
     """
 
-    names: Names
+    names: Vocabularies
     runs: Sequence[SortedRun]
     n_parts: int
     plan: MergePlan
@@ -88,7 +88,7 @@ def sort_source(
     InputError
         When the source has no documents, no word is left, or the settings refuse what there is.
     """
-    names = Names(reader, root, scratch, known, settings)
+    names = Vocabularies(reader, root, scratch, known, settings)
     ids = None
     if known is not None:
         ids = ids_in_store(root, known, scratch, settings.on_duplicate)
@@ -196,11 +196,11 @@ def _kept_parts(
         return known.parts, 0
     paths = [transaction.path("parts", first + i) for i in range(len(known.parts))]
     transaction.claim(paths)
-    parts = stored_parts(transaction.root, replace(known, columns=source.columns), "thin")
+    parts = stored_parts(transaction.root, replace(known, columns=source.columns), "drop")
     gone = np.unique(source.duplicates)
-    tasks = [ThinTask(part, gone, path, transaction.drafts) for part, path in zip(parts, paths, strict=True)]
+    tasks = [DropTask(part, gone, path, transaction.drafts) for part, path in zip(parts, paths, strict=True)]
     kept, n_gone = [], 0
-    with closing(workers.map(thin_part, tasks)) as results:
+    with closing(workers.map(drop_documents, tasks)) as results:
         for result in results:
             if result.record is not None:
                 kept.append(result.record)
@@ -225,13 +225,13 @@ def _ingestion(
         format=reader.name,
         taken=dict(getattr(reader, "taken", {})),
         left_out=names.left_out,
-        kept=names.spared.groups,
+        kept=names.kept_common.groups,
         empty_documents=source.n_empty,
         short_documents=source.n_short,
     )
 
 
-def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | None:
+def text_record(settings: IngestSettings, names: Vocabularies) -> Mapping[str, Any] | None:
     """What is kept of how text became words; None for sources of counts."""
     if settings.text is None:
         return None
@@ -241,7 +241,7 @@ def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | N
 def _parsed(
     reader: Any,
     scratch: Place,
-    names: Names,
+    names: Vocabularies,
     workers: Workers,
     settings: IngestSettings,
     ids: KnownIds | None,
@@ -280,7 +280,7 @@ def _parsed(
 def _place_runs(runs: Sequence[ParsedRun], n_rows: int) -> int:
     """Give each run the row of its first document in the whole source; returns the rows there are.
 
-    Documents that know their rows, those of another corpus, keep them, counted from `n_rows`.
+    Documents of another corpus, which know their rows, keep them, counted from `n_rows`.
     """
     stream, start, before = -1, n_rows, n_rows
     for run in runs:
@@ -326,7 +326,9 @@ def _needed(
         return set().union(*found)
 
 
-def _sorted(runs: Sequence[ParsedRun], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
+def _sorted(
+    runs: Sequence[ParsedRun], plan: SortPlan, names: Vocabularies, workers: Workers
+) -> Iterator[SortedRun]:
     """Third stage."""
     with (
         Progress("sorting", sum(run.n_docs for run in runs), "docs", workers.progress) as bar,
@@ -363,7 +365,7 @@ def _merged(
                 yield merged.record
 
 
-def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, NameList | None]:
+def _write_names(transaction: Transaction, names: Vocabularies) -> tuple[NameList, NameList | None]:
     """The vocabulary, with the frequencies of what was kept, and the authors."""
     root, generation = transaction.root, transaction.generation
     vocabulary = write_names(root, transaction.path("vocabulary", generation), names.vocabulary)
@@ -373,7 +375,7 @@ def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, Name
 
 
 def _column_types(runs: Sequence[ParsedRun], known: Manifest | None, root: Place) -> dict[str, str]:
-    """One type for each column: what holds all its values, those of the corpus that is appended to included."""
+    """One type for each column: it holds all values, also of the corpus that is appended to."""
     added = [run.columns for run in runs if run.n_docs]
     if known is None or not known.parts:
         return united(added)

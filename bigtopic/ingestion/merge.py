@@ -1,5 +1,8 @@
 """Fourth stage: the pieces of all sorted runs that belong to one part are merged and written.
 
+Parts that lose documents, which others replace, are written anew beside the old ones. Memory: a part per task
+in flight.
+
 A worker that has lost its connection continues while another one repeats its task. So each attempt writes its own
 draft, and the part is the draft of the attempt that reported to the driver. Behind a URL nothing can be moved; there an
 object is replaced by the same bytes, in one step.
@@ -29,14 +32,14 @@ from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
 __all__ = [
+    "DropTask",
     "MergePlan",
     "MergeTask",
     "PartDocuments",
-    "ThinTask",
-    "Thinned",
+    "Remainder",
+    "drop_documents",
     "merge_part",
     "part_documents",
-    "thin_part",
 ]
 
 _BATCH = 1 << 20  # entries put in order at a time
@@ -208,7 +211,7 @@ def _ids(pieces: Sequence[_Piece]) -> np.ndarray:
 def _texts(pieces: Sequence[_Piece], chosen: np.ndarray) -> list[str]:
     """Texts at these positions of the pieces, one after the other; "" where a run has none.
 
-    The documents of a run are in order already, so those of each piece are next to each other.
+    The documents of a run are in order already, so the documents of each piece are next to each other.
     """
     found = np.full(len(chosen), "", object)
     ends = np.cumsum([piece.n_docs for piece in pieces])
@@ -234,7 +237,7 @@ def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class ThinTask:
+class DropTask:
     """A part without the documents whose ids have these digests, to be written at `path` below `drafts`."""
 
     part: StoredPart
@@ -243,7 +246,7 @@ class ThinTask:
     drafts: Place
 
 
-class Thinned(NamedTuple):
+class Remainder(NamedTuple):
     """The part: its record, the same as before if it lost no document, None if it lost all.
 
     draft : the place below which it is, if it was written; n_gone, counts : the documents it lost, and their words
@@ -255,17 +258,17 @@ class Thinned(NamedTuple):
     counts: WordCounts | None = None
 
 
-def thin_part(task: ThinTask) -> Thinned:
+def drop_documents(task: DropTask) -> Remainder:
     """Write the part without these documents, read it back and compare."""
     part, gone = task.part, positions_of(task.part, task.gone)
     n_gone = int(gone.sum())
     if not n_gone:
-        return Thinned(part.record)
+        return Remainder(part.record)
     block = part.read(0, part.n_docs)
     lost = take(block, np.flatnonzero(gone))
     counts = word_counts(lost.words, lost.counts)
     if n_gone == part.n_docs:
-        return Thinned(None, None, n_gone, counts)
+        return Remainder(None, None, n_gone, counts)
     block = take(block, np.flatnonzero(~gone))
     if not part.has("authors/indices"):
         block = replace(block, author_indptr=None, authors=None)
@@ -291,4 +294,4 @@ def thin_part(task: ThinTask) -> Thinned:
         writer.add_texts(view.texts(start, start + _TEXTS).tolist())
     record = writer.close()
     verify_part(replace(part, root=draft, record=record))
-    return Thinned(record, draft, n_gone, counts)
+    return Remainder(record, draft, n_gone, counts)

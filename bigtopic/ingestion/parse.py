@@ -1,4 +1,7 @@
-"""First stage: a chunk of the source becomes a run, spilled as it is, and counts of its words come back."""
+"""First stage: a chunk of the source becomes a run, spilled as it is, and counts of its words come back.
+
+A source may be a corpus, or a view of one (`CorpusReader`).
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ class ParsedRun:
     duplicates : digests of the ids that the corpus to extend has, S16; None where they are not compared
     last_row : highest source row, when the documents know their rows, else -1
     doubtful_author : a text taken for one author that may name several, or None
-    first : row of the first document in the whole source, once known; what is added to rows that documents know
+    first : row of the first document in the whole source, once known; added to rows that documents know
     """
 
     place: Place
@@ -92,7 +95,7 @@ class ParsedRun:
 
 
 def parse_tasks(reader: Any, n_threads: int = 1) -> Iterator[ParseTask]:
-    """All chunks, stream by stream; those of independent streams by turns, read in at most `n_threads` threads."""
+    """All chunks, stream by stream; independent streams by turns, read in at most `n_threads` threads."""
     streams = reader.streams()
     independent = all(getattr(stream, "independent", False) for stream in streams)
     in_order = ((number, chunk) for number, stream in enumerate(streams) for chunk in stream.chunks())

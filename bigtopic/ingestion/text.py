@@ -1,4 +1,7 @@
-"""The tokeniser of an ingest: what is asked for, what the corpus has, what suits the language of the documents."""
+"""The tokeniser of an ingest: as requested, as recorded with the corpus, or as the language of the documents suggests.
+
+Where collocations are requested, a first pass counts pairs before words.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ _MUCH = 0.1  # share of documents with markup: fewer may write about it
 
 
 def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
-    """Refuse what is neither a setting of the tokeniser nor one of the other arguments of `ingest`."""
+    """Refuse names that are neither settings of the tokeniser nor other arguments of `ingest`."""
     unknown = sorted(set(text) - _NAMES)
     if unknown:
         raise TypeError(
@@ -57,7 +60,7 @@ def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
 def settings_for(
     text: Mapping[str, Any], min_doc_length: int, known: Manifest | None, url: str
 ) -> TextSettings:
-    """The requested tokeniser; for an append, that of the corpus at `url`."""
+    """The requested tokeniser; for an append, the tokeniser of the corpus at `url`."""
     given = TextSettings(**text, min_doc_length=min_doc_length)
     if known is None or known.text is None:
         return given
@@ -100,7 +103,7 @@ def with_split_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSett
 
 
 def as_in_texts(settings: TextSettings) -> Any:
-    """The stop words as the texts will be split: "Don't" gives "don"; those of a language are split already.
+    """The stop words as the texts will be split: "Don't" gives "don"; the words of a language are split already.
 
     Warns of several words, which no token is.
     """
@@ -142,8 +145,8 @@ def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[An
 def recorded(
     reader: Any, settings: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None = None
 ) -> Mapping[str, Any] | None:
-    """The settings for a manifest: those of the corpus to extend, else those used, or of a corpus its own; None for
-    counts.
+    """The settings for a manifest: recorded with the corpus to extend, else used for texts, or recorded with the corpus
+    that is the source; None for counts.
     """
     tokenised = getattr(reader, "kind", None) in ("text", "tokens")
     if known is not None and (known.text is not None or not tokenised):

@@ -20,7 +20,7 @@ from bigtopic.ingestion.spill import Header, spill
 from bigtopic.ingestion.tally import ColumnTally, WordLosses, WordTally, falling, joined
 from bigtopic.storage.place import Place
 
-__all__ = ["Names"]
+__all__ = ["Vocabularies"]
 
 _MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep their place
 # Kinds of documents that hold words: a vocabulary given for them is a choice
@@ -31,10 +31,10 @@ PRUNED = "words that the corpus lacks, which may have been dropped"
 LEFT_OUT = "words left out before"
 
 NeededWords = Callable[[WordCounts, WordCounts], Set[str]]
-"""Of words that are too common, beside those that are kept: which are in a document that has none of the kept ones."""
+"""Given the words that are too common, and the words that are kept: the common words of documents without a kept one."""
 
 
-class Names:
+class Vocabularies:
     """Final names of words and authors.
 
     An append keeps the ids of the corpus: new names come after the known ones.
@@ -48,7 +48,7 @@ class Names:
     limits : on the words, once the number of documents is known
     common : words that are in more documents than these allow
     losses : the words that were left out, by rule
-    spared : the words in too many documents that are all some documents have, if the limit was not asked for
+    kept_common : the words in too many documents that are all some documents have, if the limit was not asked for
     stopped : {stop word: tokens of it that were left out}
     """
 
@@ -62,7 +62,7 @@ class Names:
             self._known_authors = Vocabulary(stored_names(root, known.authors).words)
         self.limits = settings.words
         self.common: list[str] = []
-        self.losses, self.spared = WordLosses(), WordLosses()
+        self.losses, self.kept_common = WordLosses(), WordLosses()
         self.stopped = Counter[str]()
         self.n_unknown = 0.0
         self._words: WordTally | None = None
@@ -103,7 +103,7 @@ class Names:
         VocabularyMismatch
             When columns without names are appended to words, or vice versa.
         """
-        chosen, self.limits = self.limits.max_df is not None, self.limits.settled(n_docs)
+        chosen, self.limits = self.limits.max_df is not None, self.limits.resolved(n_docs)
         if self._words is not None:
             self._finish_words(n_docs, self._words, None if chosen else needed)
         else:
@@ -144,7 +144,7 @@ class Names:
         self._require_names(True)
         found, common = tally.finish(n_docs, self.limits, self.losses, self._known)
         if needed is not None and len(common.words):
-            found, common = self._spared(found, common, needed(common, found))
+            found, common = self._keep_needed(found, common, needed(common, found))
         self.common = common.words.tolist()
         self.losses.add(self.limits.rules["max_df"], common)
         found = found.take(self._allowed(found))
@@ -153,20 +153,20 @@ class Names:
         else:
             self._set(found.take(falling(found.words, found.tokens)))
 
-    def _spared(
+    def _keep_needed(
         self, found: WordCounts, common: WordCounts, needed: Set[str]
     ) -> tuple[WordCounts, WordCounts]:
-        """The words to keep and those in too many documents, once those that documents need are kept."""
-        spared = np.array([word in needed for word in common.words], bool)
-        if not spared.any():
+        """The words to keep, and the words in too many documents, once the words that documents need are kept."""
+        kept = np.array([word in needed for word in common.words], bool)
+        if not kept.any():
             return found, common
-        self.spared.add(self.limits.rules["max_df"], common.take(spared))
-        found = joined(found, common.take(spared))
+        self.kept_common.add(self.limits.rules["max_df"], common.take(kept))
+        found = joined(found, common.take(kept))
         found = found.take(np.argsort(found.words, kind="stable"))
         limits = VocabularySettings(max_features=self.limits.max_features)
         beyond = dropped_words(found.documents, found.tokens, 0, limits)["max_features"]
         self.losses.add(self.limits.rules["max_features"], found.take(beyond))
-        return found.take(~beyond), common.take(~spared)
+        return found.take(~beyond), common.take(~kept)
 
     def _allowed(self, counts: WordCounts) -> np.ndarray:
         """Mask (n_words,) of the words that earlier documents have, or were not left without."""

@@ -1,8 +1,11 @@
-"""Numeric arrays, chunk by chunk; those of a corpus have one dimension, those of a model rows.
+"""Arrays, chunk by chunk. Arrays of a corpus have one dimension, arrays of a model rows.
 
 The corpus fixes its codecs (bytes, Blosc, CRC-32C), so a chunk is one compression, one checksum and one write, and the
 same backwards. Through Zarr's own pipeline the same chunk costs twice the time on one thread and more on several, and
 a missing chunk is not an error but fill values. Any Zarr v3 reader still opens these arrays.
+
+Strings are vlen-utf8 in one frame of Zstandard. Sizes that a frame or a chunk claims are checked before memory is
+allocated for them.
 """
 
 from __future__ import annotations
@@ -72,7 +75,7 @@ def read_metadata(place: Place, what: str, remedy: str = REMEDY) -> ArrayMetadat
     Raises
     ------
     CorpusDamaged
-        When the array is missing, or its metadata are not those of one of our arrays.
+        When the array is missing, or its metadata do not describe one of our arrays.
     """
     try:
         return parse_metadata((place / "zarr.json").read(), f"{what}/zarr.json")

@@ -93,7 +93,7 @@ def optional(rule: Rule) -> Rule:
 
 
 def any_of(*rules: Rule) -> Rule:
-    """What one of the rules allows; the last one says what is wrong."""
+    """A value that one of the rules allows; the last rule words the error."""
 
     def check(value: Any, where: str) -> None:
         for rule in rules[:-1]:
@@ -132,7 +132,7 @@ def mapping(key: Rule, rule: Rule) -> Rule:
 
 
 def record(rules: Mapping[str, Rule], also: Mapping[str, Rule] | None = None) -> Rule:
-    """An object that has these fields, and perhaps those of `also`. What else it has is left to later versions."""
+    """An object that has these fields, and may have those in `also`. Other fields are left to later versions."""
 
     def check(value: Any, where: str) -> None:
         if type(value) is not dict:

@@ -278,7 +278,7 @@ def missing_folders(path: str) -> list[str]:
 def remove_made(folders: Sequence[str]) -> None:
     """Remove folders that were made for a store that came to nothing, as far as they are empty and the system lets."""
     for path in folders:
-        with suppress(StoreError):  # what came to nothing has an error of its own
+        with suppress(StoreError):  # the caller has the error to raise
             remove_empty(path, 0)
 
 

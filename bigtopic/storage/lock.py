@@ -275,7 +275,7 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Whether the lock in the store is still that of this writer."""
+        """Whether the lock in the store is still this writer's."""
         with self._mutex:
             return self._version is not None and self._file.version() == self._version
 

@@ -116,7 +116,7 @@ def check_outside_stores(place: Place) -> None:
 
 
 def _folders(place: Place) -> Iterator[Place]:
-    """The folders that hold a file, the innermost first; of a chain of file systems, those of the first."""
+    """The folders that hold a file, the innermost first; in a chain of file systems, the folders of the first."""
     if place.local:
         yield from (Place(str(folder)) for folder in Path(place.url).resolve().parents)
         return

@@ -1,7 +1,7 @@
 """The location of a store: a folder, or any URL that fsspec supports, behind a few plain operations.
 
 Arrays are written through Zarr; chunks, manifests and scratch files are read as bytes, the same way everywhere. Every
-write and removal goes through `Place`, those of Zarr too, so the rules for links and errors are in one place.
+write and removal goes through `Place`, Zarr's too, so the rules for links and errors are in one place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The root of a store: the `zarr.json` of a Zarr v3 group, whose attributes say what the store is."""
+"""The `zarr.json` of our Zarr v3 groups and arrays.
+
+The attributes of the root group say what a store is. The metadata of an array are checked before it is used. Our arrays
+have only the codecs of the format page: the metadata are interpreted here and not by Zarr or numcodecs, so a codec that
+a file names is never looked up. Zarr v2 files beside them are ignored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The manifest: what a corpus consists of. Nothing else in a store changes, and it changes in one write."""
+"""The manifest: what a corpus consists of. Nothing else in a store changes, and it changes in one write.
+
+A store may come from any source, and compiled loops trust its figures, so each field has a rule.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ from bigtopic.storage.writers import WRITER
 from bigtopic.storage.zarr_metadata import NotAGroup, group_attributes
 
 __all__ = [
-    "ELSEWHERE",
+    "ANEW",
     "TEXT",
     "Manifest",
     "NameList",
@@ -51,7 +54,7 @@ __all__ = [
     "read_manifest",
 ]
 
-ELSEWHERE = "store the corpus anew, at another path: bigtopic.ingest(bigtopic.open_corpus(path), another)"
+ANEW = "store the corpus anew, at another path: bigtopic.ingest(bigtopic.open_corpus(path), another)"
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,7 @@ def checked_manifest(root: Place, manifest: Manifest) -> dict[str, Any]:
     try:
         check_manifest(values, "the new manifest:")
     except FieldError as error:
-        raise CorpusDamaged(f"{root.url} stays as it was, because {error}; {ELSEWHERE}") from error
+        raise CorpusDamaged(f"{root.url} stays as it was, because {error}; {ANEW}") from error
     return {MANIFEST: values}
 
 

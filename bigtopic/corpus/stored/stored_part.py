@@ -1,4 +1,4 @@
-"""Parts and names on disk, opened where they are used."""
+"""Parts and names on disk: opened where they are used, and checked then: type, length, chunks."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class StoredNames:
     """Loads the arrays of a vocabulary, or of author names, when they are needed.
 
     An append replaces them by longer ones: in a corpus opened before it, the first `size` words stay the same, and
-    frequencies are those of the corpus as it is now.
+    frequencies are the current ones.
     """
 
     root: Place
@@ -330,7 +330,7 @@ def read_any(
 def read_text(
     root: Place, path: str, start: int | None = None, stop: int | None = None, size: int | None = None
 ) -> np.ndarray:
-    """As `read_any`, of an array that must hold strings."""
+    """As `read_any`, for an array that must hold strings."""
     values = read_any(root, path, start, stop, size)
     if values.dtype != object:
         raise CorpusDamaged(f"{root.url}/{path} holds numbers, but must hold strings; {REMEDY}")

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from bigtopic.corpus.stored.manifest import (
-    ELSEWHERE,
+    ANEW,
     Manifest,
     Unfinished,
     checked_manifest,
@@ -111,7 +111,7 @@ class Transaction:
 
     @property
     def next_part(self) -> int:
-        """Number of the first part to be written: higher than that of any part, committed or not."""
+        """Number of the first part to be written: higher than all numbers of parts, committed or not."""
         there = [int(found[0]) for name in (self.root / "parts").names() if (found := _NUMBER.match(name))]
         return max([0 if self.old is None else self.old.next_part, *(number + 1 for number in there)])
 
@@ -126,7 +126,7 @@ class Transaction:
         if number >= MOST_NUMBERS:
             field = "next_part" if folder == "parts" else "generation"
             raise CorpusDamaged(
-                f"{self.root.url} cannot be written to again, because its {field} is at the last number; {ELSEWHERE}"
+                f"{self.root.url} cannot be written to again, because its {field} is at the last number; {ANEW}"
             )
         return f"{folder}/{number:08d}" + ("" if self.root.local else f"-{self._writer.token}")
 

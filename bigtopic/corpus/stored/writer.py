@@ -1,4 +1,7 @@
-"""Writing parts and names. Everything written here is invisible until a manifest that lists it is committed."""
+"""Writing parts and names, and verifying them against their manifest.
+
+Everything written here is invisible until a manifest that lists it is committed.
+"""
 
 from __future__ import annotations
 

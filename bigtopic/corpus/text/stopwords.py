@@ -104,7 +104,7 @@ def is_list_of_language(stop_words: Any) -> bool:
 
 
 def spellings(stop_words: Any) -> frozenset[str]:
-    """The words of a setting as they may be written: those of a language in lower case, capitals, or with a capital."""
+    """The words of a setting as they may be written: a language's words in lower case, capitals, or with a capital."""
     words = words_of(stop_words) if isinstance(stop_words, str) else frozenset(stop_words or ())
     if not is_list_of_language(stop_words):
         return words

@@ -121,9 +121,9 @@ class TextSettings:
 
     @classmethod
     def like(cls, values: Mapping[str, Any], **functions: Any) -> TextSettings:
-        """Those of a manifest for further documents: the collocations it found, and no document is dropped.
+        """The settings of a manifest for further documents: the collocations it found, and no document is dropped.
 
-        `functions` are those of `from_dict`.
+        `functions` : see `from_dict`.
 
         Raises
         ------

@@ -65,7 +65,7 @@ class Tokenizer:
     def from_dict(cls, values: Mapping[str, Any], **functions: Any) -> Tokenizer:
         """The tokenizer of a corpus: its recorded settings, and the `collocation_pairs` recorded beside them.
 
-        `functions` are those of `TextSettings.from_dict`.
+        `functions` : see `TextSettings.from_dict`.
         """
         return cls(TextSettings.from_dict(values, **functions), stored_pairs(values))
 
@@ -104,7 +104,7 @@ class Tokenizer:
         return count_pairs(self._clean(self._listed(token_lists, True))[0])
 
     def _encoded(self, texts: Iterable[str], in_order: bool) -> TokenArrays:
-        """The tokens of texts; `in_order`: with what is next to what."""
+        """The tokens of texts; `in_order`: with which tokens are adjacent."""
         texts = texts if isinstance(texts, Sequence) else list(texts)
         if self._compiles:
             n_characters = len(texts.data) if isinstance(texts, Utf8Lines) else sum(map(len, texts))
@@ -149,7 +149,7 @@ class Tokenizer:
 
 
 def _count(parts: list[TokenArrays]) -> RawBlock:
-    """Bags of words of documents whose terms come in several parts, each with words of its own."""
+    """Bags of words of documents whose terms come in several parts, each with separate words."""
     counted = [count(part) for part in parts]
     vocabulary = [word for part in parts for word in part.words]
     if len(counted) == 1:

@@ -182,7 +182,7 @@ def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenA
 
 
 def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays]:
-    """Runs of n adjacent tokens for each n, as tokens of their own, joined with a space."""
+    """Runs of n adjacent tokens for each n, as single tokens, joined with a space."""
     grams, out = tokens, [tokens] if shortest == 1 else []
     if longest == 1:
         return out

@@ -18,7 +18,7 @@ from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.schema import STRING_CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
 from bigtopic.errors import InputError, argument, either
-from bigtopic.ingestion.spill import Header, read_once, spill
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ON_DUPLICATE", "KnownIds", "digests", "ids_in_store", "positions_of"]
@@ -43,8 +43,7 @@ class KnownIds:
     corpus : its URL, for messages
     """
 
-    place: Place
-    header: Header
+    ids: Spilled
     on_duplicate: str
     corpus: str
 
@@ -58,7 +57,7 @@ class KnownIds:
         """
         if block.ids is None:
             return block, _NONE
-        known, own = read_once(self.place, self.header["ids"]).view(_NONE.dtype), digests(block.ids)
+        known, own = self.ids.read_once("ids"), digests(block.ids)
         there = known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own
         if not there.any():
             return block, _NONE
@@ -82,8 +81,7 @@ def ids_in_store(root: Place, manifest: Manifest, scratch: Place, on_duplicate: 
             known[done + start : done + start + len(ids)] = digests(ids)
         done += part.n_docs
     known.sort()
-    place = scratch / "ids"
-    return KnownIds(place, spill(place, {"ids": known.view(np.uint8)}), on_duplicate, root.url)
+    return KnownIds(spill(scratch / "ids", {"ids": known}), on_duplicate, root.url)
 
 
 def positions_of(part: StoredPart, gone: np.ndarray) -> np.ndarray:

@@ -102,11 +102,11 @@ def sort_source(
         )
     names.finish(sum(run.n_docs for run in runs), partial(_needed, runs, scratch, workers))
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
-    sorting = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
+    sorting = SortPlan(names.spilled(), settings.order, bounds, settings.min_doc_length)
     sorted_runs = list(_sorted(runs, sorting, names, workers))
     columns = _column_types(runs, known, root)
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
-    has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
+    has_ids, has_text = (any(name in run.spilled for run in runs) for name in ("ids", "text"))
     n_words, n_authors = names.vocabulary.size, names.n_authors
     return SortedSource(
         names,
@@ -254,7 +254,7 @@ def _parsed(
         closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
     ):
         for run in runs:
-            if settings.must_have_text and "text" not in run.header:
+            if settings.must_have_text and "text" not in run.spilled:
                 raise InputError(
                     f"{argument('keep_text', True)}: {reader.name} has no text that belongs to its documents; leave "
                     f"{argument('keep_text')} out"
@@ -318,10 +318,9 @@ def _needed(
     runs: Sequence[ParsedRun], scratch: Place, workers: Workers, common: WordCounts, kept: WordCounts
 ) -> set[str]:
     """See `NeededWords`."""
-    place = scratch / "kept"
-    header = spill(place, {"words": kept.words})
+    spilled = spill(scratch / "kept", {"words": kept.words})
     frequent = frozenset(kept.words[np.argsort(-kept.tokens)[:_FREQUENT]])
-    look = partial(needed_words, common=frozenset(common.words), frequent=frequent, kept=place, header=header)
+    look = partial(needed_words, common=frozenset(common.words), frequent=frequent, kept=spilled)
     with closing(workers.map(look, runs)) as found:
         return set().union(*found)
 
@@ -336,8 +335,8 @@ def _sorted(
     ):
         for run, result in zip(runs, results, strict=True):
             # Now that it is read for good. Behind a URL all runs are removed at the end, many at a time
-            if run.place.local:
-                run.place.remove()
+            if run.spilled.place.local:
+                run.spilled.place.remove()
             bar.update(run.n_docs)
             if result.dropped is not None:
                 names.subtract(result.dropped)

@@ -140,7 +140,7 @@ def _draft(drafts: Place) -> Place:
 class _Piece(NamedTuple):
     """A run's share of the part."""
 
-    run: SortedRun
+    spilled: Spilled
     documents: tuple[int, int]
     entries: tuple[int, int]
     pairs: tuple[int, int]
@@ -150,7 +150,7 @@ class _Piece(NamedTuple):
         def share(cuts: np.ndarray | None) -> tuple[int, int]:
             return (0, 0) if cuts is None else (int(cuts[number]), int(cuts[number + 1]))
 
-        return cls(run, share(run.documents), share(run.entries), share(run.pairs))
+        return cls(run.spilled, share(run.documents), share(run.entries), share(run.pairs))
 
     @property
     def n_docs(self) -> int:
@@ -159,18 +159,11 @@ class _Piece(NamedTuple):
     @property
     def n_text(self) -> int:
         """Bytes of its texts."""
-        if "text" not in self.run.header:
-            return 0
-        with self.open() as spilled:
-            return spilled.n_bytes("text", *self.documents)
-
-    def open(self) -> Spilled:
-        return Spilled(self.run.place, self.run.header)
+        return self.spilled.n_bytes("text", *self.documents) if "text" in self.spilled else 0
 
     def read(self, name: str) -> np.ndarray:
         """A value per document."""
-        with self.open() as spilled:
-            return spilled.read(name, *self.documents)
+        return self.spilled.read(name, *self.documents)
 
 
 def _gathered(pieces: Sequence[_Piece]) -> Block:
@@ -185,17 +178,17 @@ def _gathered(pieces: Sequence[_Piece]) -> Block:
     for piece in pieces:
         (first, last), (a, b), (c, d) = piece.documents, piece.entries, piece.pairs
         here = slice(document, document + last - first)
-        with piece.open() as spilled:
-            spilled.fill("rows", first, rows[here])
-            spilled.fill("words", a, words[entry : entry + b - a])
-            spilled.fill("counts", a, counts[entry : entry + b - a])
-            lengths[here] = np.diff(spilled.read("indptr", first, last + 1))
-            if "authors" in spilled:
-                spilled.fill("authors", c, authors[pair : pair + d - c])
-                n_authors[here] = np.diff(spilled.read("author_indptr", first, last + 1))
+        spilled = piece.spilled
+        spilled.fill("rows", first, rows[here])
+        spilled.fill("words", a, words[entry : entry + b - a])
+        spilled.fill("counts", a, counts[entry : entry + b - a])
+        lengths[here] = np.diff(spilled.read("indptr", first, last + 1))
+        if "authors" in spilled:
+            spilled.fill("authors", c, authors[pair : pair + d - c])
+            n_authors[here] = np.diff(spilled.read("author_indptr", first, last + 1))
         document, entry, pair = here.stop, entry + b - a, pair + d - c
     block = Block(offsets(lengths), words, counts, rows)
-    if any("authors" in piece.run.header for piece in pieces):
+    if any("authors" in piece.spilled for piece in pieces):
         block = replace(block, author_indptr=offsets(n_authors), authors=authors)
     return block
 
@@ -204,7 +197,7 @@ def _ids(pieces: Sequence[_Piece]) -> np.ndarray:
     """Document ids of the pieces; source rows where a run has none."""
     found: list[str] = []
     for piece in pieces:
-        found += map(str, piece.read("ids" if "ids" in piece.run.header else "rows").tolist())
+        found += map(str, piece.read("ids" if "ids" in piece.spilled else "rows").tolist())
     return word_array(found)
 
 
@@ -218,10 +211,9 @@ def _texts(pieces: Sequence[_Piece], chosen: np.ndarray) -> list[str]:
     owners = np.searchsorted(ends, chosen, side="right")
     for number in np.unique(owners).tolist():
         here, piece = owners == number, pieces[number]
-        if "text" in piece.run.header:
+        if "text" in piece.spilled:
             first = piece.documents[0] + int(chosen[here][0]) - int(ends[number]) + piece.n_docs
-            with piece.open() as spilled:
-                found[here] = spilled.read("text", first, first + int(here.sum()))
+            found[here] = piece.spilled.read("text", first, first + int(here.sum()))
     return found.tolist()
 
 
@@ -229,7 +221,7 @@ def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
     """A further column of the part; where a run lacks it, "" or NaN (the type is float64 then, or string)."""
     found = []
     for piece in pieces:
-        if f"column {name}" in piece.run.header:
+        if f"column {name}" in piece.spilled:
             found.append(converted(piece.read(f"column {name}"), dtype))
         else:
             found.append(absent(piece.n_docs, dtype))

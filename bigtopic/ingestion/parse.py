@@ -23,7 +23,7 @@ from bigtopic.corpus.readers.support.columns import column
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
-from bigtopic.ingestion.spill import Header, spill
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = [
@@ -65,7 +65,7 @@ class ParsedRun:
 
     Attributes
     ----------
-    place, header : of the spilled arrays
+    spilled : its arrays
     stream, first_row : where its first document is in the source, where known
     size : of the chunk in the reader's unit
     columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
@@ -76,8 +76,7 @@ class ParsedRun:
     first : row of the first document in the whole source, once known; added to rows that documents know
     """
 
-    place: Place
-    header: Header
+    spilled: Spilled
     stream: int
     first_row: int | None
     size: float
@@ -149,7 +148,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
         arrays[f"column {name}"] = values.texts if isinstance(values, Cells) else values
     place = scratch / f"run-{task.number:08d}-{uuid4().hex[:12]}"
     try:
-        header = spill(place, arrays)
+        spilled = spill(place, arrays)
     except UnicodeEncodeError as error:
         where = getattr(reader, "half_characters", None)
         place = task.chunk.name if where is None else where(task.chunk)
@@ -158,8 +157,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
             "with text.encode('utf-8', 'replace').decode()"
         ) from None
     return ParsedRun(
-        place,
-        header,
+        spilled,
         task.stream,
         block.first_row,
         task.chunk.size,

@@ -11,7 +11,7 @@ import numpy as np
 from bigtopic.corpus.blocks import document_tokens, map_words, take
 from bigtopic.corpus.order import document_keys
 from bigtopic.ingestion.parse import ParsedRun, WordCounts, word_counts
-from bigtopic.ingestion.spill import Header, Span, Spilled, read_once, spill
+from bigtopic.ingestion.spill import Span, Spilled, spill
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
@@ -39,8 +39,7 @@ class SortPlan:
     min_doc_length : drop documents with fewer tokens left
     """
 
-    names: Place
-    header: Header
+    names: Spilled
     order: Order
     bounds: np.ndarray
     min_doc_length: int
@@ -55,8 +54,7 @@ class SortedRun:
     counts of their words
     """
 
-    place: Place
-    header: Header
+    spilled: Spilled
     documents: np.ndarray
     entries: np.ndarray
     pairs: np.ndarray | None
@@ -67,51 +65,47 @@ class SortedRun:
 
 def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     """Read a run, sort it, spill it sorted. The first copy stays: the task may have to be done again."""
-    with Spilled(run.place, run.header) as spilled:
-        block = _block(run, spilled, plan)
-        if "vocabulary" in spilled:
-            new_ids = _lookup(_index(plan, "words"), spilled.read("vocabulary"))
-        else:
-            new_ids = read_once(plan.names, plan.header["new_ids"])
-        keys = plan.order.keys(block.rows)
-        order = np.argsort(keys, kind="stable")
-        n_short, dropped = 0, None
-        if plan.min_doc_length > 0:
-            kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
-            short = document_tokens(replace(block, counts=kept)) < plan.min_doc_length
-            if short.any():
-                left_out = map_words(take(block, np.flatnonzero(short)), new_ids)
-                dropped = word_counts(left_out.words, left_out.counts)
-            order, n_short = order[~short[order]], int(short.sum())
-        block = with_final_ids(block, order, new_ids)
-        arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
-        for name in run.header:
-            if name in ("ids", "text") or name.startswith("column "):
-                arrays[name] = spilled.read(name)[order]
+    spilled = run.spilled
+    block = _block(run, plan)
+    if "vocabulary" in spilled:
+        new_ids = _lookup(_index(plan.names, "words"), spilled.read("vocabulary"))
+    else:
+        new_ids = plan.names.read_once("new_ids")
+    keys = plan.order.keys(block.rows)
+    order = np.argsort(keys, kind="stable")
+    n_short, dropped = 0, None
+    if plan.min_doc_length > 0:
+        kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
+        short = document_tokens(replace(block, counts=kept)) < plan.min_doc_length
+        if short.any():
+            left_out = map_words(take(block, np.flatnonzero(short)), new_ids)
+            dropped = word_counts(left_out.words, left_out.counts)
+        order, n_short = order[~short[order]], int(short.sum())
+    block = with_final_ids(block, order, new_ids)
+    arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
+    for name in spilled.spans:
+        if name in ("ids", "text") or name.startswith("column "):
+            arrays[name] = spilled.read(name)[order]
     if block.author_indptr is not None and block.authors is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
     cuts = np.searchsorted(keys[order], plan.bounds, side="left")
     cuts = np.concatenate([[0], cuts, [block.n_docs]]).astype(np.int64)
-    place = run.place.beside(f"-sorted-{uuid4().hex[:12]}")
-    header = spill(place, arrays)
+    spilled = spill(spilled.place.beside(f"-sorted-{uuid4().hex[:12]}"), arrays)
     pairs = None if block.author_indptr is None else block.author_indptr[cuts]
     n_empty = int((np.diff(block.indptr) == 0).sum())
-    return SortedRun(place, header, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
+    return SortedRun(spilled, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
 
 
-def needed_words(
-    run: ParsedRun, common: frozenset[str], frequent: frozenset[str], kept: Place, header: Header
-) -> set[str]:
+def needed_words(run: ParsedRun, common: frozenset[str], frequent: frozenset[str], kept: Spilled) -> set[str]:
     """The words among `common` of the documents that have none of those kept, "words" of a scratch file.
 
     Most documents have a `frequent` one of these; all of them are only read for the others.
     """
-    with Spilled(run.place, run.header) as spilled:
-        indptr, words, names = (spilled.read(name) for name in ("indptr", "words", "vocabulary"))
+    indptr, words, names = (run.spilled.read(name) for name in ("indptr", "words", "vocabulary"))
     stays = np.fromiter((name in frequent for name in names.tolist()), bool, len(names))
     rest = _words_without(stays, indptr, words)
     if len(rest):
-        stays[rest] = _lookup(_index_of(kept, header["words"]), names[rest]) >= 0
+        stays[rest] = _lookup(_index(kept, "words"), names[rest]) >= 0
         rest = _words_without(stays, indptr, words)
     return set(common.intersection(names[rest]))
 
@@ -141,13 +135,16 @@ def with_final_ids(block: Block, positions: np.ndarray, new_ids: np.ndarray) -> 
     return replace(block, words=matrix.indices, counts=matrix.data, authors=authors)
 
 
-def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:
+def _block(run: ParsedRun, plan: SortPlan) -> Block:
     """The run with its own word ids, and the authors' final ones."""
+    spilled = run.spilled
     rows = run.first + (spilled.read("rows") if "rows" in spilled else np.arange(run.n_docs))
     author_indptr = authors = None
     if "authors" in spilled:
         author_indptr = spilled.read("author_indptr")
-        authors = _lookup(_index(plan, "authors"), spilled.read("author_names"))[spilled.read("authors")]
+        authors = _lookup(_index(plan.names, "authors"), spilled.read("author_names"))[
+            spilled.read("authors")
+        ]
     indptr, words, counts = (spilled.read(name) for name in ("indptr", "words", "counts"))
     return Block(indptr, words, counts, rows, author_indptr, authors)
 
@@ -166,10 +163,10 @@ def _lookup(index: dict[str, int], names: np.ndarray) -> np.ndarray:
     return np.fromiter((get(name, -1) for name in names.tolist()), np.int32, len(names))
 
 
+def _index(spilled: Spilled, name: str) -> dict[str, int]:
+    return _index_of(spilled.place, spilled.spans[name])
+
+
 @lru_cache(maxsize=2)  # once per process and stage, whatever the number of runs
 def _index_of(place: Place, span: Span) -> dict[str, int]:
-    return {word: number for number, word in enumerate(read_once(place, span).tolist())}
-
-
-def _index(plan: SortPlan, name: str) -> dict[str, int]:
-    return _index_of(plan.names, plan.header[name])
+    return {word: number for number, word in enumerate(Spilled(place, {"": span}).read("").tolist())}

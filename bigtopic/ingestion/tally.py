@@ -14,7 +14,7 @@ import numpy as np
 from bigtopic.corpus.stored.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_words, word_array
 from bigtopic.ingestion.parse import WordCounts
-from bigtopic.ingestion.spill import Header, Spilled, spill
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ColumnTally", "WordLosses", "WordTally", "falling", "joined"]
@@ -53,7 +53,7 @@ class WordTally:
         self._scratch, self._limit = scratch, limit
         self._index: dict[str, int] = {}
         self._tokens, self._documents = np.zeros(1024), np.zeros(1024, np.int64)
-        self._lists: list[tuple[Place, Header]] = []
+        self._lists: list[Spilled] = []
 
     def add(self, counts: WordCounts) -> None:
         index = self._index
@@ -82,8 +82,7 @@ class WordTally:
     def _spill(self) -> None:
         words, tokens, documents = self._sorted()
         place = self._scratch / f"words-{len(self._lists):06d}"
-        header = spill(place, {"words": words, "tokens": tokens, "documents": documents})
-        self._lists.append((place, header))
+        self._lists.append(spill(place, {"words": words, "tokens": tokens, "documents": documents}))
         self._index, self._tokens, self._documents = {}, np.zeros(1024), np.zeros(1024, np.int64)
 
     def finish(
@@ -110,7 +109,7 @@ class WordTally:
             self._spill()
         # A merge of the sorted lists; only words that can still be kept stay in memory.
         kept = _none()
-        for piece in _pieces(heapq.merge(*(_rows(place, header) for place, header in self._lists))):
+        for piece in _pieces(heapq.merge(*map(_rows, self._lists))):
             kept = passing(joined(kept, piece))
         return kept, joined(*too_common)
 
@@ -152,12 +151,12 @@ def joined(*counts: WordCounts) -> WordCounts:
     return WordCounts(*(np.concatenate(arrays) for arrays in zip(*counts, strict=True)))
 
 
-def _rows(place: Place, header: Header) -> Iterator[tuple[str, float, int]]:
-    with Spilled(place, header) as spilled:
-        for start in range(0, header["words"].size, _PIECE):
-            stop = min(start + _PIECE, header["words"].size)
-            lists = [spilled.read(name, start, stop).tolist() for name in ("words", "tokens", "documents")]
-            yield from zip(*lists, strict=True)
+def _rows(spilled: Spilled) -> Iterator[tuple[str, float, int]]:
+    size = spilled.spans["words"].size
+    for start in range(0, size, _PIECE):
+        stop = min(start + _PIECE, size)
+        lists = [spilled.read(name, start, stop).tolist() for name in ("words", "tokens", "documents")]
+        yield from zip(*lists, strict=True)
 
 
 def _pieces(rows: Iterator[tuple[str, float, int]]) -> Iterator[WordCounts]:

@@ -16,7 +16,7 @@ from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_w
 from bigtopic.errors import InputError, VocabularyMismatch, argument
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.ingestion.settings import IngestSettings
-from bigtopic.ingestion.spill import Header, spill
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.ingestion.tally import ColumnTally, WordLosses, WordTally, falling, joined
 from bigtopic.storage.place import Place
 
@@ -31,7 +31,7 @@ PRUNED = "words that the corpus lacks, which may have been dropped"
 LEFT_OUT = "words left out before"
 
 NeededWords = Callable[[WordCounts, WordCounts], Set[str]]
-"""Given the words that are too common, and the words that are kept: the common words of documents without a kept one."""
+"""Given words that are too common, and words that are kept: the common words that some documents depend on."""
 
 
 class Vocabularies:
@@ -285,7 +285,7 @@ class Vocabularies:
 
     # ------------------------------------------------------------------ for the next stages
 
-    def spilled(self) -> tuple[Place, Header]:
+    def spilled(self) -> Spilled:
         """Final names in a scratch file, for the tasks that sort runs."""
         arrays: dict[str, np.ndarray] = {}
         if self._new_ids is not None:
@@ -294,8 +294,7 @@ class Vocabularies:
             arrays["words"] = self.vocabulary.words
         if self.author_vocabulary is not None and self.author_vocabulary.words is not None:
             arrays["authors"] = self.author_vocabulary.words
-        place = self._scratch / "names"
-        return place, spill(place, arrays)
+        return spill(self._scratch / "names", arrays)
 
     def subtract(self, dropped: WordCounts) -> None:
         """Counts, by final id, of documents that were dropped."""

@@ -158,8 +158,12 @@ class Place:
             raise FileNotFoundError(error.errno, error.strerror, self.url) from error
 
     def read_at(self, offset: int, out: memoryview) -> int:
-        """Fill memory with the bytes of this local file from an offset on; how many there were."""
-        return local.read_at(self.url, offset, out)
+        """Fill memory with the bytes of this file from an offset on; how many there were."""
+        if self.local:
+            return local.read_at(self.url, offset, out)
+        data = self.read(offset, offset + len(out)) if len(out) else b""
+        out[: len(data)] = data
+        return len(data)
 
     def write_at(self, offset: int, data: memoryview, size: int) -> None:
         """Write into this local file, of this size, from an offset on; others may write to other ranges meanwhile."""

@@ -128,7 +128,7 @@ class WriterLock:
     def _opened(self) -> tuple[int, bool]:
         """The lock file, and whether this made it. It may be anything that has this name."""
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with local.parent(self._file.url, self._file.below, create=True) as (folder, name):
+        with local.parent(self._file, create=True) as (folder, name):
             try:
                 return os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder), True
             except FileExistsError:
@@ -159,7 +159,7 @@ class WriterLock:
     def _has_the_name(self, descriptor: int) -> bool:
         mine = os.fstat(descriptor)
         try:
-            with local.parent(self._file.url, self._file.below) as (folder, name):
+            with local.parent(self._file) as (folder, name):
                 named = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return False

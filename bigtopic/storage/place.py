@@ -82,6 +82,13 @@ class Place:
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     below: int = 0
 
+    # Of local files and folders only.
+    write_at = local.write_at
+    replace = local.replace
+    append = local.append
+    make_folder = local.make_folder
+    move = local.rename
+
     @classmethod
     def of(cls, url: Any, options: Mapping[str, Any] | None = None) -> Place:
         """The place at a user's path or URL.
@@ -165,34 +172,15 @@ class Place:
         out[: len(data)] = data
         return len(data)
 
-    def write_at(self, offset: int, data: memoryview, size: int) -> None:
-        """Write into this local file, of this size, from an offset on; others may write to other ranges meanwhile."""
-        local.write_at(self.url, self.below, offset, data, size)
-
     def write(self, *pieces: Any) -> None:
         """Create or replace this file with the bytes of the pieces, one after the other."""
         if self.local:
-            return local.write(self.url, self.below, pieces)
+            return local.write(self, pieces)
         with self._reaching():
             filesystem, path = self._opened
             if not remote.has_buckets(filesystem):  # which would be made, whatever the user meant
                 filesystem.makedirs(filesystem._parent(path), exist_ok=True)
             filesystem.pipe_file(path, b"".join(pieces))
-
-    def replace(self, data: bytes) -> None:
-        """Create or replace this local file atomically and durably: a reader sees the old bytes or the new ones.
-
-        Goes through "<name>.partial"; the caller holds the store's lock.
-        """
-        local.replace(self.url, self.below, data)
-
-    def append(self, data: bytes) -> None:
-        """Append to this local file, durably; creates it if it does not exist."""
-        local.append(self.url, self.below, data)
-
-    def make_folder(self) -> None:
-        """Make this local folder, only for its owner; it must not exist."""
-        local.make_folder(self.url, self.below)
 
     def refuse_link(self) -> None:
         """Raise StoreError when this is a symbolic link: nothing is to be written or removed behind it."""
@@ -230,10 +218,6 @@ class Place:
             files, folder = filesystem.find(path), target._opened[1]
             filesystem.copy(files, [folder + found[len(path) :] for found in files])
 
-    def move(self, target: Place) -> None:
-        """Give this local file or folder another name in the same store; it must not be taken."""
-        local.rename(self.url, self.below, target.url, target.below)
-
     def exists(self) -> bool:
         with self._reaching():
             filesystem, path = self._opened
@@ -255,7 +239,7 @@ class Place:
     def remove(self) -> None:
         """Remove this file or folder if it exists; of a bucket, only the content."""
         if self.local:
-            return local.remove(self.url, self.below)
+            return local.remove(self)
         with self._reaching():
             filesystem, path = self._opened
             if remote.has_buckets(filesystem) and "/" not in path:
@@ -268,7 +252,7 @@ class Place:
     def remove_empty(self) -> None:
         """Remove this folder if it exists and is empty. Object stores have no empty folders."""
         if self.local:
-            local.remove_empty(self.url, self.below)
+            local.remove_empty(self)
 
     def n_bytes(self) -> int:
         """Bytes of everything below."""

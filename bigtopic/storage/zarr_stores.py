@@ -78,7 +78,7 @@ class ZarrFolder(LocalStore):
             if self._failure is not None:
                 raise self._failure
             try:
-                local.write(place.url, place.below, [value.as_buffer_like()], exclusive)
+                local.write(place, [value.as_buffer_like()], exclusive)
             except FileExistsError:
                 raise
             except BaseException as error:

@@ -107,7 +107,11 @@ class Place:
         for scheme in ("file://", "local://"):
             text = text.removeprefix(scheme)
         if "://" not in text:
-            return cls(_absolute(text), dict(options or {}))
+            try:
+                path = str(Path(text).expanduser().absolute()).rstrip("/")
+            except RuntimeError as error:  # no such user
+                raise SettingError(f"{text!r}: {error}; give the path of the folder itself") from error
+            return cls(path, dict(options or {}))
         _check_url(text)
         return cls(text.rstrip("/"), dict(options or {}))
 
@@ -264,13 +268,6 @@ class Place:
         """Make this, and everything below it, durable. Object stores are durable when a write returns."""
         if self.local:
             local.sync(self.url, recursive)
-
-
-def _absolute(path: str) -> str:
-    try:
-        return str(Path(path).expanduser().absolute()).rstrip("/")
-    except RuntimeError as error:  # no such user
-        raise SettingError(f"{path!r}: {error}; give the path of the folder itself") from error
 
 
 def _check_url(url: str) -> None:

@@ -88,21 +88,18 @@ class Transaction:
         self._writer.__enter__()
         try:
             self.old = _manifest(self.root)
-            self._begin()
+            # All that will be made, but for the parts, whose number is not known yet.
+            names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
+            self.claim(["zarr.json", "zarr.json.partial", f".scratch-{self._writer.token}", *names])
+            for place in {self.scratch, self.drafts}:
+                if place.local:
+                    place.make_folder()
+            if self.old is None and self.root.local:
+                replace_group(self.root, {})
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
         return self
-
-    def _begin(self) -> None:
-        """List what will be made, but for the parts, whose number is not known yet; make the scratch folder."""
-        names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
-        self.claim(["zarr.json", "zarr.json.partial", f".scratch-{self._writer.token}", *names])
-        for place in {self.scratch, self.drafts}:
-            if place.local:
-                place.make_folder()
-        if self.old is None and self.root.local:
-            replace_group(self.root, {})
 
     @property
     def generation(self) -> int:

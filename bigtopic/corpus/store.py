@@ -10,7 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from bigtopic.corpus.documents import Document, DocumentsInParts
-from bigtopic.corpus.part import Part, PartView, WordMap
+from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.select import by_columns, by_rows, n_test_documents, of_function, train_test
 from bigtopic.corpus.vocabulary import VocabularySettings, common_words, kept_words, narrowed
 from bigtopic.errors import InputError, SettingError, require
@@ -193,7 +193,7 @@ class Corpus(DocumentsInParts):
         mask &= ~dropped
         if not mask.any():
             raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
-        word_map = WordMap(np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32))
+        word_map = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
         vocabulary = known.taken(np.flatnonzero(mask))
         text, word_limits, unlisted = self.text_settings, self.word_limits, ~mask
         if text is not None:

@@ -165,15 +165,10 @@ def left_out(text: Mapping[str, Any] | None) -> frozenset[str]:
     return common | spellings(listed)
 
 
-def _is_html(text: str) -> bool:
-    """Whether the beginning of a text has tags or entities, one in a thousand characters."""
-    beginning = text[:_BEGINNING]
-    return len(_HTML.findall(beginning)) > len(beginning) / 1000
-
-
 def _warn_of_html(sample: Documents) -> None:
-    texts = sample.bodies[:_FIRST]
-    found = [i for i, text in enumerate(texts) if text and _is_html(text)]
+    """Warn where texts have tags or entities, one in a thousand characters of their beginnings."""
+    texts = [(text or "")[:_BEGINNING] for text in sample.bodies[:_FIRST]]
+    found = [i for i, text in enumerate(texts) if len(_HTML.findall(text)) > len(text) / 1000]
     if len(found) > _MUCH * len(texts):
         warn(
             f"{sample.place(found[0])} holds HTML ({len(found)} of the first {len(texts)} documents do), and its "

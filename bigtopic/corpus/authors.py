@@ -220,15 +220,11 @@ def _check_documents(documents: Sequence[str], index: Mapping[str, int], ids: np
 def nearest(wanted: str, ids: Sequence[str]) -> str:
     """The id that is spelt most like `wanted`, of those that begin or end most like it, upper and lower case alike."""
     near: list[str] = []
-    for spelling in (str.casefold, _backwards):
+    for spelling in (str.casefold, lambda text: text.casefold()[::-1]):
         ordered = sorted(ids, key=spelling)
         place = bisect_left(ordered, spelling(wanted), key=spelling)
         near += ordered[max(0, place - _NEAR) : place + _NEAR]
     return get_close_matches(wanted, near, 1, 0.0)[0]
-
-
-def _backwards(text: str) -> str:
-    return text.casefold()[::-1]
 
 
 def attach(corpus: DocumentsInParts, given: Any) -> None:

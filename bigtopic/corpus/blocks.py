@@ -29,16 +29,9 @@ _STEP = 1 << 10  # documents at once
 
 def empty_block(authors: bool = False) -> Block:
     """A block of no documents."""
-    indptr = np.zeros(1, np.int64)
-    none = np.zeros(0, np.int32)
-    return Block(
-        indptr,
-        none,
-        np.zeros(0, np.float32),
-        np.zeros(0, np.int64),
-        indptr.copy() if authors else None,
-        none.copy() if authors else None,
-    )
+    indptr, none = np.zeros(1, np.int64), np.zeros(0, np.int32)
+    pairs = (indptr.copy(), none.copy()) if authors else (None, None)
+    return Block(indptr, none, np.zeros(0, np.float32), np.zeros(0, np.int64), *pairs)
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:

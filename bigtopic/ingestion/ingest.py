@@ -185,7 +185,11 @@ def ingest(
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
     tokeniser = settings_for(text, min_doc_length, known, root.url)
-    workers = _workers(root, client, n_threads, progress)
+    if n_threads is not None and n_threads < 1:
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
+    if root.url.startswith("memory://"):  # other processes cannot write to this one's memory
+        client = False
+    workers = Workers(resolve_client(client), n_threads or default_threads(), progress)
     if isinstance(source, Corpus):
         if split_documents is not None:
             raise SettingError(
@@ -362,13 +366,6 @@ def _require_unchanged(source: Corpus, now: Manifest) -> None:
         raise CorpusLocked(
             f"{source.url} was changed by another writer since it was opened; open it again and try again"
         )
-
-
-def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
-    if n_threads is not None and n_threads < 1:
-        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
-    shared = not root.url.startswith("memory://")  # other processes cannot write to this one's memory
-    return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
 
 
 def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:

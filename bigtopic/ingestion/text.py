@@ -93,9 +93,7 @@ def is_open_text(reader: Any) -> bool:
 
 def with_split_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSettings]:
     """The reader and its settings with the stop words as they are in its texts, see `as_in_texts`; tokens stay."""
-    if not is_text(reader):
-        return reader, settings
-    words = as_in_texts(settings)
+    words = as_in_texts(settings) if is_text(reader) else settings.stop_words
     if words == settings.stop_words:
         return reader, settings
     settings = replace(settings, stop_words=words)
@@ -202,18 +200,17 @@ def with_collocations(
     if text.collocations is None or getattr(reader, "kind", None) not in ("text", "tokens"):
         return reader, frozenset()
     if known is not None and known.text is not None:
-        pairs: Pairs = stored_pairs(known.text)
-        return reader.with_collocations(pairs), pairs
-    if isinstance(text.collocations, tuple):
+        pairs = stored_pairs(known.text)
+    elif isinstance(text.collocations, tuple):
         pairs = frozenset(text.collocations)
-        return reader.with_collocations(pairs), pairs
-    if not all(getattr(stream, "repeatable", True) for stream in reader.streams()):
+    elif all(getattr(stream, "repeatable", True) for stream in reader.streams()):
+        assert isinstance(text.collocations, float)
+        pairs = _counted(reader, workers).select(text.collocations)
+    else:
         raise SettingError(
             "collocations need two passes, but the source is an iterator that can be read once; "
             "give a list, or files"
         )
-    assert isinstance(text.collocations, float)
-    pairs = _counted(reader, workers).select(text.collocations)
     return reader.with_collocations(pairs), pairs
 
 

@@ -104,9 +104,9 @@ class Ingestion:
         """The record that `to_dict` gave, which follows the rules `INGESTION`; unknown fields are ignored."""
         known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
         for name in ("left_out", "kept"):
-            groups = ({one.name: group[one.name] for one in fields(WordGroup)} for group in known[name])
             known[name] = tuple(
-                WordGroup(**{**group, "examples": tuple(group["examples"])}) for group in groups
+                WordGroup(group["rule"], group["words"], group["tokens"], tuple(group["examples"]))
+                for group in known[name]
             )
         return cls(**known)
 

@@ -267,7 +267,7 @@ def checked_manifest(root: Place, manifest: Manifest) -> dict[str, Any]:
 
 _MOST_DOCUMENTS = (1 << 31) - 1  # of a part: positions in it are int32
 
-# Arrays are files below the part: no name may lead elsewhere, or to the metadata of the folder.
+# Arrays are files below the part: no name may lead out of it, or to the metadata of the folder.
 _SEGMENT = r"(?!\.{1,2}(?:/|$)|zarr\.json(?:/|$))[^/\\\x00]+"
 _ARRAY = text(
     rf"(?s)X/(?:indptr|indices|data)|authors/(?:indptr|indices)|text/(?:indptr|utf8)|obs/{_SEGMENT}",
@@ -275,15 +275,12 @@ _ARRAY = text(
 )
 _HEX8 = text(r"[0-9a-f]{8}", "8 hexadecimal digits")
 _HEX32 = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
-
-
 _NUMBER = r"[0-9]{8,12}(-[0-9a-f]{12})?"
 
 
 def _path(folder: str) -> Any:
-    return text(
-        f"{folder}/{_NUMBER}", f"{folder}/ and a number of 8 to 12 digits, perhaps with the id of a writer"
-    )
+    allowed = f"{folder}/ and a number of 8 to 12 digits, perhaps with the id of a writer"
+    return text(f"{folder}/{_NUMBER}", allowed)
 
 
 _LAYER = text(f"authors/{_NUMBER}/{_NUMBER}", "authors/ and two numbers of 8 to 12 digits")
@@ -375,11 +372,6 @@ def check_manifest(values: Mapping[str, Any], where: str) -> None:
         anything(values[name], f"{where} {name}")
     for i, part in enumerate(values["parts"]):
         _CHECKSUMS(part["crc32"], f"{where} parts[{i}].crc32")
-    _check_paths(values, where)
-    _check_sums(values, where)
-
-
-def _check_paths(values: Mapping[str, Any], where: str) -> None:
     paths = [part["path"] for part in values["parts"]]
     for first, second in pairwise(sorted(paths)):
         if first == second:
@@ -387,9 +379,6 @@ def _check_paths(values: Mapping[str, Any], where: str) -> None:
     last = max((int(path.split("/")[1].split("-")[0]) for path in paths), default=-1)
     if values["next_part"] <= last:
         raise FieldError(f"{where} next_part is {values['next_part']}, but part {last} already exists")
-
-
-def _check_sums(values: Mapping[str, Any], where: str) -> None:
     expected = {"n_words": values["vocabulary"]["size"]}
     for name in ("n_docs", "nnz", "n_tokens"):
         expected[name] = sum(part[name] for part in values["parts"])

@@ -6,7 +6,7 @@ Everything written here is invisible until a manifest that lists it is committed
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -212,16 +212,11 @@ def write_names(root: Place, path: str, names: Vocabulary) -> NameList:
         values = getattr(names, name)
         if values is not None:
             writer = ArrayWriter(root, group, name, names.size, dtype)
-            for piece in _pieces(values):
-                writer.add(piece)
+            for start in range(0, len(values), STRING_CHUNK):
+                writer.add(values[start : start + STRING_CHUNK])
             writer.close()
     (root / path).sync()
     return NameList(path, names.size, names.named, names.fingerprint)
-
-
-def _pieces(values: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(values), STRING_CHUNK):
-        yield values[start : start + STRING_CHUNK]
 
 
 @dataclass(frozen=True)

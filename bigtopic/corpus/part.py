@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -19,7 +20,6 @@ ENTRIES_AT_ONCE = 1 << 20  # entries decoded at a time for a scattered selection
 Selection = range | np.ndarray
 
 
-@runtime_checkable
 class Part(Protocol):
     """Documents of a corpus that are stored together, or a view of them. Positions count from 0 within the part.
 
@@ -84,7 +84,6 @@ class PartView:
     base: Part
     documents: Selection
     word_map: np.ndarray | None = None
-    _figures: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, part: Part, documents: Selection | None = None, word_map: np.ndarray | None = None) -> Part:
@@ -115,20 +114,14 @@ class PartView:
     def n_docs(self) -> int:
         return len(self.documents)
 
-    @property
+    # Exact figures cost reading the document lengths or, with a word map, one pass.
+    @cached_property
     def nnz(self) -> int:
-        return int(self._figure("nnz"))
+        return int(self.entries(0, self.n_docs).sum())
 
-    @property
+    @cached_property
     def n_tokens(self) -> float:
-        return self._figure("n_tokens")
-
-    def _figure(self, name: str) -> float:
-        """Exact figures cost reading the document lengths or, with a word map, one pass; they are cached."""
-        if name not in self._figures:
-            self._figures["nnz"] = float(self.entries(0, self.n_docs).sum())
-            self._figures["n_tokens"] = float(self.tokens(0, self.n_docs).sum())
-        return self._figures[name]
+        return float(self.tokens(0, self.n_docs).sum())
 
     @property
     def n_bytes(self) -> int:

@@ -19,7 +19,7 @@ from bigtopic.corpus.order import checked_seed, key_bounds
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.stored.ingestion_record import Ingestion
-from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.stored.stored_part import stored_kinds, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
@@ -153,7 +153,11 @@ def build(
         )
     first += len(paths)
     kept, n_replaced = _kept_parts(transaction, source, settings, workers, known, first)
-    vocabulary, authors = _write_names(transaction, names)
+    vocabulary = write_names(root, transaction.path("vocabulary", transaction.generation), names.vocabulary)
+    authors = None
+    if names.author_vocabulary is not None:
+        path = transaction.path("authors", transaction.generation)
+        authors = write_names(root, path, names.author_vocabulary)
     limits = settings.limits if settings.limits and names.limits.idle else names.limits.to_dict()
     manifest = Manifest(
         generation=transaction.generation,
@@ -362,15 +366,6 @@ def _merged(
                 transaction.install(merged.root, merged.record.path)
                 bar.update(merged.n_docs)
                 yield merged.record
-
-
-def _write_names(transaction: Transaction, names: Vocabularies) -> tuple[NameList, NameList | None]:
-    """The vocabulary, with the frequencies of what was kept, and the authors."""
-    root, generation = transaction.root, transaction.generation
-    vocabulary = write_names(root, transaction.path("vocabulary", generation), names.vocabulary)
-    if names.author_vocabulary is None:
-        return vocabulary, None
-    return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
 
 
 def _column_types(runs: Sequence[ParsedRun], known: Manifest | None, root: Place) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -126,7 +126,7 @@ class StoredPart:
     def texts(self, start: int, stop: int) -> np.ndarray:
         if not self.has_text:
             return np.full(len(self.rows(start, stop)), "", object)
-        return _open_text(self).read(start, stop)
+        return _open(self).texts(start, stop)
 
     def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
         """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""
@@ -177,6 +177,22 @@ class _OpenPart:
             authors,
         )
 
+    @cached_property
+    def _text(self) -> tuple[ChunkedArray, np.ndarray]:
+        """UTF-8, one document after the other, and the offsets of all documents."""
+        utf8 = self.array("text/utf8", None)
+        return utf8, _offsets(self._part, "text/indptr", len(utf8))
+
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        start, stop, _ = slice(start, stop).indices(self._part.n_docs)
+        utf8, indptr = self._text
+        cuts = indptr[start : max(start, stop) + 1]
+        data = utf8[int(cuts[0]) : int(cuts[-1])].tobytes()
+        try:
+            return word_array([data[a:b].decode() for a, b in pairwise((cuts - cuts[0]).tolist())])
+        except UnicodeDecodeError as error:
+            raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
+
 
 def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
     """Where the entries of each document begin and end, int64 (n_docs + 1,)."""
@@ -187,25 +203,7 @@ def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
     return indptr
 
 
-class _OpenText:
-    """The text of a part: UTF-8, one document after the other, with the offsets of all documents in memory."""
-
-    def __init__(self, part: StoredPart) -> None:
-        self._part = part
-        self._utf8 = typed_array(part.root, part.record.path_of("text/utf8"), None)
-        self._indptr = _offsets(part, "text/indptr", len(self._utf8))
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        start, stop, _ = slice(start, stop).indices(self._part.n_docs)
-        cuts = self._indptr[start : max(start, stop) + 1]
-        data = self._utf8[int(cuts[0]) : int(cuts[-1])].tobytes()
-        try:
-            return word_array([data[a:b].decode() for a, b in pairwise((cuts - cuts[0]).tolist())])
-        except UnicodeDecodeError as error:
-            raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
-
-
-_open, _open_text = lru_cache(OPEN_PARTS)(_OpenPart), lru_cache(OPEN_PARTS)(_OpenText)
+_open = lru_cache(OPEN_PARTS)(_OpenPart)
 
 
 def stored_parts(root: Place, manifest: Manifest, session: str) -> list[StoredPart]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -159,8 +159,10 @@ class DocumentsInParts:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_source_order"}
 
-    def _ordered(self, values: np.ndarray, order: str) -> np.ndarray:
-        """Values in stored order, rearranged into the requested order."""
+    def _values(self, read: Callable[[Part], np.ndarray], order: str, dtype: Any = object) -> np.ndarray:
+        """Values of all documents, read part by part, in the requested order."""
+        pieces = [read(part) for part in self.parts]
+        values = np.concatenate(pieces) if pieces else np.zeros(0, dtype)
         where = self._source_order if by_source(order) else None
         return values if where is None else values[where]
 
@@ -193,12 +195,12 @@ class DocumentsInParts:
 
     def rows(self, order: str = "source") -> np.ndarray:
         """Source rows, int64 (n_docs,): ascending, or, with `order="stored"`, as documents are stored."""
-        found = self._joined([part.rows(0, part.n_docs) for part in self.parts], np.int64)
+        found = self._values(lambda part: part.rows(0, part.n_docs), "stored", np.int64)
         return np.sort(found) if by_source(order) else found
 
     def document_ids(self, order: str = "source") -> np.ndarray:
         """Document ids, object (n_docs,) of str; source rows as strings when the source had no ids."""
-        return self._ordered(self._joined([part.ids(0, part.n_docs) for part in self.parts], object), order)
+        return self._values(lambda part: part.ids(0, part.n_docs), order)
 
     def read_column(self, name: str, order: str = "source") -> np.ndarray:
         """A further column, (n_docs,): int64, float64 (NaN where missing), bool, or object of str ("" where missing).
@@ -209,8 +211,7 @@ class DocumentsInParts:
             When the name is not in `columns`.
         """
         self._known_columns([name])
-        pieces = [part.columns([name], 0, part.n_docs)[name] for part in self.parts]
-        return self._ordered(self._joined(pieces, object), order)
+        return self._values(lambda part: part.columns([name], 0, part.n_docs)[name], order)
 
     def read_columns(
         self, names: Sequence[str] | None = None, order: str = "source"
@@ -230,11 +231,7 @@ class DocumentsInParts:
         """
         if not self.has_text:
             raise SettingError(f"this corpus has no text; {_KEEP}")
-        return self._ordered(self._joined([part.texts(0, part.n_docs) for part in self.parts], object), order)
-
-    @staticmethod
-    def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
-        return np.concatenate(pieces) if pieces else np.zeros(0, dtype)
+        return self._values(lambda part: part.texts(0, part.n_docs), order)
 
     def _known_columns(self, names: Iterable[str]) -> list[str]:
         names = list(names)

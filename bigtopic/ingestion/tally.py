@@ -69,20 +69,17 @@ class WordTally:
             self._spill()
 
     def in_order(self) -> WordCounts:
-        """Everything counted, by first appearance; only when nothing was spilled."""
-        assert not self._lists
+        """Everything counted that was not spilled, by first appearance."""
         words = word_array(self._index)
         return WordCounts(words, self._tokens[: len(words)], self._documents[: len(words)])
 
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        words = word_array(self._index)
-        order = np.argsort(words, kind="stable")
-        return words[order], self._tokens[: len(words)][order], self._documents[: len(words)][order]
+    def _sorted(self) -> WordCounts:
+        counts = self.in_order()
+        return counts.take(np.argsort(counts.words, kind="stable"))
 
     def _spill(self) -> None:
-        words, tokens, documents = self._sorted()
         place = self._scratch / f"words-{len(self._lists):06d}"
-        self._lists.append(spill(place, {"words": words, "tokens": tokens, "documents": documents}))
+        self._lists.append(spill(place, self._sorted()._asdict()))
         self._index, self._tokens, self._documents = {}, np.zeros(1024), np.zeros(1024, np.int64)
 
     def finish(
@@ -104,7 +101,7 @@ class WordTally:
             return counts.take(~np.logical_or.reduce([*dropped.values()]))
 
         if not self._lists:
-            return passing(WordCounts(*self._sorted())), too_common[-1]
+            return passing(self._sorted()), too_common[-1]
         if self._index:
             self._spill()
         # A merge of the sorted lists; only words that can still be kept stay in memory.
@@ -155,7 +152,7 @@ def _rows(spilled: Spilled) -> Iterator[tuple[str, float, int]]:
     size = spilled.spans["words"].size
     for start in range(0, size, _PIECE):
         stop = min(start + _PIECE, size)
-        lists = [spilled.read(name, start, stop).tolist() for name in ("words", "tokens", "documents")]
+        lists = [spilled.read(name, start, stop).tolist() for name in WordCounts._fields]
         yield from zip(*lists, strict=True)
 
 

@@ -35,14 +35,7 @@ from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import CorpusLocked, InputError
 from bigtopic.storage.place import Place, zarr_store
 
-__all__ = [
-    "DocumentAuthors",
-    "attach",
-    "document_authors",
-    "in_memory",
-    "nearest",
-    "with_mapping",
-]
+__all__ = ["DocumentAuthors", "attach", "document_authors", "in_memory", "nearest", "with_mapping"]
 
 Known = TypeVar("Known", bound=DocumentsInParts)
 _NEAR = 50  # sorted neighbours on each side that are compared

@@ -65,7 +65,12 @@ def checked_csr(matrix: Any, name: str) -> Any:
     if matrix.format in ("csr", "csc", "bsr"):
         _check_compressed(matrix, name)
     elif matrix.format == "coo":
-        _check_coordinates(matrix, name)
+        for ids, n in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+            if len(ids) != len(matrix.data):
+                raise InputError(
+                    f"{name} has {len(ids)} indices and {len(matrix.data)} values; build it again"
+                )
+            check_columns(ids, n, name)
     if matrix.format == "csr":
         return matrix
     stored = int(getattr(getattr(matrix, "data", None), "nbytes", 0)) or 8 * int(matrix.nnz)  # Python objects
@@ -150,13 +155,6 @@ def _check_compressed(matrix: Any, name: str) -> None:
     check_offsets(matrix.indptr, n_major, len(matrix.indices), name)
     if matrix.format != "csr":
         check_columns(matrix.indices[: matrix.indptr[-1]], n_minor, name)
-
-
-def _check_coordinates(matrix: Any, name: str) -> None:
-    for ids, n in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-        if len(ids) != len(matrix.data):
-            raise InputError(f"{name} has {len(ids)} indices and {len(matrix.data)} values; build it again")
-        check_columns(ids, n, name)
 
 
 def check_offsets(indptr: np.ndarray, n: int, n_entries: int, name: str) -> None:

@@ -203,9 +203,10 @@ class Corpus(DocumentsInParts):
             text = narrowed(text, share, limits.resolved(0), known[common], known[dropped])
         if unlisted.any():
             word_limits = {**word_limits, "pruned": True}
+        parts = tuple(PartView.of(part, None, word_map) for part in self.parts)
         return replace(
             self,
-            parts=tuple(PartView.of(part, None, word_map) for part in self.parts),
+            parts=parts,
             vocabulary=vocabulary,
             text_settings=text,
             counted=True,

@@ -424,13 +424,7 @@ def read_corpus(
     order = Order(shuffle, checked_seed(random_state))
     record = recorded(reader, text, pairs)
     settings = IngestSettings(
-        words,
-        min_doc_length=0,
-        order=order,
-        text=record,
-        left_out=left_out,
-        wordless=True,
-        most_entries=most_entries,
+        words, 0, order, record, left_out=left_out, wordless=True, most_entries=most_entries
     )
     scratch = Place.of(f"memory://bigtopic-{uuid4().hex}")
     try:

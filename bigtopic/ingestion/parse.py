@@ -26,15 +26,7 @@ from bigtopic.errors import InputError
 from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
-__all__ = [
-    "CorpusReader",
-    "ParseTask",
-    "ParsedRun",
-    "WordCounts",
-    "parse_run",
-    "parse_tasks",
-    "word_counts",
-]
+__all__ = ["CorpusReader", "ParseTask", "ParsedRun", "WordCounts", "parse_run", "parse_tasks", "word_counts"]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
 

@@ -25,7 +25,6 @@ __all__ = [
     "StoredNames",
     "StoredPart",
     "read_any",
-    "read_text",
     "stored_kinds",
     "stored_names",
     "stored_parts",
@@ -108,7 +107,7 @@ class StoredPart:
     def ids(self, start: int, stop: int) -> np.ndarray:
         if not self.has_ids:
             return word_array([str(row) for row in self.rows(start, stop).tolist()])
-        return read_text(self.root, f"{self.record.path}/obs/document_id", start, stop, self.n_docs)
+        return read_any(self.root, f"{self.record.path}/obs/document_id", start, stop, self.n_docs, text=True)
 
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         return {name: self._column(name, start, stop) for name in names}
@@ -250,7 +249,7 @@ class StoredNames:
     def _read(self, names: NameList, name: str) -> np.ndarray:
         path = f"{names.path}/{name}"
         if name == "words":
-            return read_text(self.root, path, size=names.size)
+            return read_any(self.root, path, size=names.size, text=True)
         values = typed_array(self.root, path, names.size)[:]
         most = LARGEST if values.dtype.kind == "i" else sys.float_info.max
         if len(values) and not (values.min() >= 0 and values.max() <= most):
@@ -299,13 +298,19 @@ def _check_length(what: str, shape: tuple[int, ...], size: int | None) -> None:
 
 
 def read_any(
-    root: Place, path: str, start: int | None = None, stop: int | None = None, size: int | None = None
+    root: Place,
+    path: str,
+    start: int | None = None,
+    stop: int | None = None,
+    size: int | None = None,
+    text: bool = False,
 ) -> np.ndarray:
     """Part of a one-dimensional array of any type; strings come as objects.
 
     Parameters
     ----------
     size : values that the array must have, if that is known
+    text : whether it must hold strings
 
     Raises
     ------
@@ -316,6 +321,8 @@ def read_any(
     metadata = read_metadata(root / path, what)
     _check_length(what, metadata.shape, size)
     if not metadata.text:
+        if text:
+            raise CorpusDamaged(f"{what} holds numbers, but must hold strings; {REMEDY}")
         return ChunkedArray(root / path, what)[slice(start, stop)]
     start, stop, _ = slice(start, stop).indices(metadata.shape[0])
     try:
@@ -323,13 +330,3 @@ def read_any(
     except (FileNotFoundError, ValueError, MemoryError) as error:
         remedy = remedy_of_missing() if isinstance(error, FileNotFoundError) else REMEDY
         raise CorpusDamaged(f"{what} is missing or damaged ({error}); {remedy}") from error
-
-
-def read_text(
-    root: Place, path: str, start: int | None = None, stop: int | None = None, size: int | None = None
-) -> np.ndarray:
-    """As `read_any`, for an array that must hold strings."""
-    values = read_any(root, path, start, stop, size)
-    if values.dtype != object:
-        raise CorpusDamaged(f"{root.url}/{path} holds numbers, but must hold strings; {REMEDY}")
-    return values

@@ -12,7 +12,7 @@ import numpy as np
 from bigtopic.corpus.documents import Document, DocumentsInParts
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.select import by_columns, by_rows, n_test_documents, of_function, train_test
-from bigtopic.corpus.vocabulary import VocabularySettings, common_words, kept_words, narrowed
+from bigtopic.corpus.vocabulary import VocabularySettings, common_words, dropped_words, narrowed
 from bigtopic.errors import InputError, SettingError, require
 from bigtopic.support import aliases
 from bigtopic.support.aliases import answering
@@ -186,7 +186,7 @@ class Corpus(DocumentsInParts):
         """
         limits, known = VocabularySettings(min_df, max_df, max_features), self.recounted().vocabulary
         df, tf = known.counted
-        mask = kept_words(df, tf, self.n_docs, limits)
+        mask = ~np.logical_or.reduce([*dropped_words(df, tf, self.n_docs, limits).values()])
         if keep is not None:
             mask &= known.mask_of(keep)
         dropped = np.zeros(known.size, bool) if drop is None else known.mask_of(drop)

@@ -20,7 +20,6 @@ __all__ = [
     "dropped_words",
     "fingerprint_words",
     "in_documents",
-    "kept_words",
     "narrowed",
     "word_array",
 ]
@@ -313,22 +312,6 @@ def in_documents(limit: float) -> str:
     return f"{100 * limit:g}% of the documents" if isinstance(limit, float) else counted(limit, "document")
 
 
-def kept_words(
-    document_frequency: np.ndarray,
-    frequency: np.ndarray,
-    n_docs: int,
-    settings: VocabularySettings,
-    known: np.ndarray | None = None,
-) -> np.ndarray:
-    """Mask (n_words,) of the words to keep. Ties of `max_features` go to the lower id.
-
-    `known` is a mask of words that stay in any case; the settings are then for the others.
-    """
-    dropped = dropped_words(document_frequency, frequency, n_docs, settings, known)
-    keep: np.ndarray = ~np.logical_or.reduce([*dropped.values()])
-    return keep
-
-
 def dropped_words(
     document_frequency: np.ndarray,
     frequency: np.ndarray,
@@ -336,7 +319,11 @@ def dropped_words(
     settings: VocabularySettings,
     known: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """{limit: mask (n_words,) of the words that it drops}; no word is in two of them. See `kept_words`."""
+    """{limit: mask (n_words,) of the words that it drops}; no word is in two of them.
+
+    Ties of `max_features` go to the lower id. `known` is a mask of words that stay in any case; the settings are then
+    for the others.
+    """
     low = settings.min_df * n_docs if isinstance(settings.min_df, float) else settings.min_df
     new = np.ones(len(frequency), bool) if known is None else ~known
     rare, beyond = new & (document_frequency < low), np.zeros(len(frequency), bool)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bigtopic.cli.support.repeat import command_of
-from bigtopic.corpus.summary.card import byte_size, left_out
+from bigtopic.corpus.card import byte_size, left_out
 from bigtopic.wording import counted
 
 __all__ = [

@@ -59,8 +59,8 @@ def require_room(url: str, kind: str = "model") -> None:
         When the parent is not a folder, or is not writable.
     """
     from bigtopic.errors import CorpusExists, StoreError
-    from bigtopic.storage.journal import refuse_dangling
     from bigtopic.storage.place import Place
+    from bigtopic.storage.writers import refuse_dangling
 
     place = Place.of(url)
     if place.local:
@@ -103,7 +103,7 @@ def _attributes(url: str) -> dict:
     """
     from bigtopic.errors import CorpusExists, SettingError, StoreError
     from bigtopic.storage.place import Place
-    from bigtopic.storage.remote_hold import root_attributes
+    from bigtopic.storage.writers import root_attributes
 
     try:
         return root_attributes(Place.of(url), "a store") or {}

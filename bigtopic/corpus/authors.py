@@ -1,7 +1,10 @@
-"""Authors, tags or labels given apart from their documents: checked, and put beside the documents.
+"""Authors, tags or labels given apart from their documents: checked, and attached to a corpus.
 
 They come as doc2author ({document id: names}), as author2doc ({name: document ids}) or as pairs (document id, name). A
 document may be left out: it then has no author, as at ingest.
+
+In a stored corpus they are a layer beside each part, committed like a part. A layer that is replaced stays until the
+next one replaces it in turn, so that readers that have the corpus open go on.
 """
 
 from __future__ import annotations
@@ -21,13 +24,18 @@ from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.order import source_order
-from bigtopic.corpus.part import PartView
 from bigtopic.corpus.readers.author_names import not_a_name
 from bigtopic.corpus.readers.support.counts import author_csr
+from bigtopic.corpus.stored.manifest import Manifest
+from bigtopic.corpus.stored.schema import TYPES
+from bigtopic.corpus.stored.stored_part import StoredPart, stored_names, stored_parts
+from bigtopic.corpus.stored.transaction import Transaction
+from bigtopic.corpus.stored.writer import ArrayWriter, write_names
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import CorpusLocked, InputError
+from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["DocumentAuthors", "document_authors", "in_memory", "nearest", "require_whole"]
+__all__ = ["DocumentAuthors", "attach", "document_authors", "in_memory", "nearest", "with_mapping"]
 
 Known = TypeVar("Known", bound=DocumentsInParts)
 _NEAR = 50  # sorted neighbours on each side that are compared
@@ -43,6 +51,12 @@ class DocumentAuthors(NamedTuple):
     indptr: np.ndarray
     authors: np.ndarray
     names: np.ndarray
+
+    def in_parts(self, parts: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """`indptr`, from 0 on, and `authors` for the documents of each part, from their `n_docs`."""
+        for start, stop in pairwise(accumulate((part.n_docs for part in parts), initial=0)):
+            indptr = self.indptr[start : stop + 1]
+            yield indptr - indptr[0], self.authors[indptr[0] : indptr[-1]]
 
 
 def document_authors(given: Any, ids: np.ndarray, rows: np.ndarray) -> DocumentAuthors:
@@ -75,31 +89,12 @@ def document_authors(given: Any, ids: np.ndarray, rows: np.ndarray) -> DocumentA
     return _in_order(found, rows)
 
 
-def require_whole(corpus: DocumentsInParts) -> None:
-    """Refuse a view.
-
-    Raises
-    ------
-    SettingError
-    """
-    if any(isinstance(part, PartView) for part in corpus.parts):
-        raise SettingError(
-            "this is a view; attach the authors to the corpus that it is of, then take the view again"
-        )
-
-
 def in_memory(corpus: Known, given: Any) -> Known:
     """A corpus whose parts are in memory, with these authors, see `document_authors`."""
     found = document_authors(given, corpus.document_ids(order="stored"), corpus.rows(order="stored"))
     parts: list[Any] = []
-    ends = accumulate((part.n_docs for part in corpus.parts), initial=0)
-    for part, (start, stop) in zip(corpus.parts, pairwise(ends), strict=True):
-        indptr = found.indptr[start : stop + 1]
-        block = replace(
-            part.read(0, part.n_docs),
-            author_indptr=indptr - indptr[0],
-            authors=found.authors[indptr[0] : indptr[-1]],
-        )
+    for part, (indptr, authors) in zip(corpus.parts, found.in_parts(corpus.parts), strict=True):
+        block = replace(part.read(0, part.n_docs), author_indptr=indptr, authors=authors)
         parts.append(replace(part, block=block))  # type: ignore[type-var]
     return replace(corpus, parts=tuple(parts), author_vocabulary=Vocabulary(found.names))
 
@@ -218,12 +213,81 @@ def _check_documents(documents: Sequence[str], index: Mapping[str, int], ids: np
 def nearest(wanted: str, ids: Sequence[str]) -> str:
     """The id that is spelt most like `wanted`, of those that begin or end most like it, upper and lower case alike."""
     near: list[str] = []
-    for spelling in (str.casefold, _backwards):
+    for spelling in (str.casefold, lambda text: text.casefold()[::-1]):
         ordered = sorted(ids, key=spelling)
         place = bisect_left(ordered, spelling(wanted), key=spelling)
         near += ordered[max(0, place - _NEAR) : place + _NEAR]
     return get_close_matches(wanted, near, 1, 0.0)[0]
 
 
-def _backwards(text: str) -> str:
-    return text.casefold()[::-1]
+def attach(corpus: DocumentsInParts, given: Any) -> None:
+    """Give the documents of a stored corpus these authors, see `document_authors`, instead of those they have.
+
+    Raises
+    ------
+    InputError
+        When the authors do not fit the documents. The store stays as it was.
+    CorpusLocked
+        When another writer is at work, or has added documents since the corpus was opened.
+    """
+    rows = corpus.rows(order="stored")
+    authors = document_authors(given, corpus.document_ids(order="stored"), rows)
+    with Transaction(Place.of(corpus.url, corpus.storage_options)) as transaction:
+        old = transaction.old
+        paths = [part.record.path for part in corpus.parts if isinstance(part, StoredPart)]
+        if old is None or paths != [record.path for record in old.parts]:
+            raise CorpusLocked(
+                f"{corpus.url} has other parts than when it was opened; open it again and try again"
+            )
+        new = _layered(transaction, replace(old, authors=None), authors)
+        replaced = sorted(old.author_paths - new.author_paths)
+        transaction.commit(replace(new, replaced=tuple(replaced)))
+
+
+def with_mapping(
+    transaction: Transaction, manifest: Manifest, known: Manifest | None, n_new: int, given: Any
+) -> Manifest:
+    """A manifest whose new parts, the last `n_new`, have these authors, see `document_authors`; others go on.
+
+    Raises
+    ------
+    InputError
+        When the authors do not fit the documents of the new parts.
+    """
+    first = len(manifest.parts) - n_new
+    new = stored_parts(transaction.root, manifest, "authors")[first:]
+    ids = np.concatenate([part.ids(0, part.n_docs) for part in new])
+    rows = np.concatenate([part.rows(0, part.n_docs) for part in new])
+    names = None if known is None else known.authors
+    return _layered(transaction, replace(manifest, authors=names), document_authors(given, ids, rows), first)
+
+
+def _layered(
+    transaction: Transaction, manifest: Manifest, authors: DocumentAuthors, first: int = 0
+) -> Manifest:
+    """Write the authors of the parts from number `first` on; the manifest returned is still to be committed.
+
+    Names that the manifest has keep their ids; new ones get ids at the end.
+    """
+    import zarr
+
+    root, generation = transaction.root, manifest.generation + 1
+    path = transaction.path("authors", generation)
+    transaction.claim([path])
+    known = None if manifest.authors is None else Vocabulary(stored_names(root, manifest.authors).words)
+    names = Vocabulary(authors.names)
+    if known is not None:
+        names = known.extended(authors.names[known.index_of(authors.names) < 0])
+    authors = authors._replace(authors=names.index_of(authors.names)[authors.authors])
+    old, records = manifest.parts[first:], list(manifest.parts[:first])
+    for record, (indptr, indices) in zip(old, authors.in_parts(old), strict=True):
+        layer, crc32 = f"{path}/{record.path.rpartition('/')[2]}", dict(record.crc32)
+        group = zarr.open_group(zarr_store(root), path=layer, mode="a")
+        for name, values in (("indptr", indptr), ("indices", indices)):
+            writer = ArrayWriter(root, group, name, len(values), TYPES[name])
+            writer.add(values)
+            crc32[f"authors/{name}"] = writer.close()
+        records.append(replace(record, crc32=crc32, authors=layer))
+    return replace(
+        manifest, generation=generation, authors=write_names(root, path, names), parts=tuple(records)
+    )

@@ -1,7 +1,7 @@
 """Further columns: their types, the common type of several sources, and their names as parts of a path.
 
-A column is int64, float64 (NaN where a value is missing), bool or string ("" where missing). Its type is that of the
-whole column: a chunk of a source reports the kinds of values it holds, and all kinds together decide.
+A column is int64, float64 (NaN where a value is missing), bool or string ("" where missing). All its
+values have one type: a chunk of a source reports the kinds of values it holds, and all kinds together decide.
 
     kind    values                                              kept beside missing values as
     bool    true and false                                      string

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bigtopic.corpus import split
 from bigtopic.corpus.blocks import concatenate, empty_block, take
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
-from bigtopic.corpus.summary.ingestion_record import Ingestion
+from bigtopic.corpus.select import by_positions
+from bigtopic.corpus.stored.ingestion_record import Ingestion
+from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, did_you_mean, either
 from bigtopic.types import Block
 
-__all__ = ["DocumentsInParts"]
+__all__ = ["Document", "DocumentsInParts"]
 
 _KEEP = either("ingest its source with keep_text=True", "pass --keep-text to 'bigtopic ingest'")
 _NO_ROW = np.iinfo(np.int64).max
+
+
+class Document(NamedTuple):
+    """One document.
+
+    Attributes
+    ----------
+    row : in the source
+    id : its id, or its row as text when the source had no ids
+    counts : {word: count}
+    authors : their names; None in a corpus without authors
+    text : None where it was not kept, "" if other documents read with it have theirs
+    columns : {name: value} of further columns
+    """
+
+    row: int
+    id: str
+    counts: dict[str, float]
+    authors: list[str] | None
+    text: str | None = None
+    columns: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +159,10 @@ class DocumentsInParts:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_source_order"}
 
-    def _ordered(self, values: np.ndarray, order: str) -> np.ndarray:
-        """Values in stored order, rearranged into the requested order."""
+    def _values(self, read: Callable[[Part], np.ndarray], order: str, dtype: Any = object) -> np.ndarray:
+        """Values of all documents, read part by part, in the requested order."""
+        pieces = [read(part) for part in self.parts]
+        values = np.concatenate(pieces) if pieces else np.zeros(0, dtype)
         where = self._source_order if by_source(order) else None
         return values if where is None else values[where]
 
@@ -170,12 +195,12 @@ class DocumentsInParts:
 
     def rows(self, order: str = "source") -> np.ndarray:
         """Source rows, int64 (n_docs,): ascending, or, with `order="stored"`, as documents are stored."""
-        found = self._joined([part.rows(0, part.n_docs) for part in self.parts], np.int64)
+        found = self._values(lambda part: part.rows(0, part.n_docs), "stored", np.int64)
         return np.sort(found) if by_source(order) else found
 
     def document_ids(self, order: str = "source") -> np.ndarray:
         """Document ids, object (n_docs,) of str; source rows as strings when the source had no ids."""
-        return self._ordered(self._joined([part.ids(0, part.n_docs) for part in self.parts], object), order)
+        return self._values(lambda part: part.ids(0, part.n_docs), order)
 
     def read_column(self, name: str, order: str = "source") -> np.ndarray:
         """A further column, (n_docs,): int64, float64 (NaN where missing), bool, or object of str ("" where missing).
@@ -186,8 +211,7 @@ class DocumentsInParts:
             When the name is not in `columns`.
         """
         self._known_columns([name])
-        pieces = [part.columns([name], 0, part.n_docs)[name] for part in self.parts]
-        return self._ordered(self._joined(pieces, object), order)
+        return self._values(lambda part: part.columns([name], 0, part.n_docs)[name], order)
 
     def read_columns(
         self, names: Sequence[str] | None = None, order: str = "source"
@@ -207,11 +231,7 @@ class DocumentsInParts:
         """
         if not self.has_text:
             raise SettingError(f"this corpus has no text; {_KEEP}")
-        return self._ordered(self._joined([part.texts(0, part.n_docs) for part in self.parts], object), order)
-
-    @staticmethod
-    def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
-        return np.concatenate(pieces) if pieces else np.zeros(0, dtype)
+        return self._values(lambda part: part.texts(0, part.n_docs), order)
 
     def _known_columns(self, names: Iterable[str]) -> list[str]:
         names = list(names)
@@ -222,6 +242,29 @@ class DocumentsInParts:
                     f"there is no column {name!r} in this corpus; columns: {have}{did_you_mean(name, self.columns)}"
                 )
         return names
+
+    def __iter__(self) -> Iterator[Document]:
+        """The documents in source order; about 2^23 entries are in memory at a time."""
+        step = max(1, int(PART_ENTRIES / max(1.0, self.nnz / max(self.n_docs, 1))))
+        for start in range(0, self.n_docs, step):
+            yield from self.run(start, start + step)._documents()
+
+    def _documents(self) -> Iterator[Document]:
+        """All of them, read at once."""
+        block, ids = self.read(), self.document_ids().tolist()
+        texts = self.read_texts().tolist() if self.has_text else [None] * len(ids)
+        columns = {name: values.tolist() for name, values in self.read_columns().items()}
+        known, names = self.vocabulary, self.author_vocabulary
+        for i, (row, name) in enumerate(zip(block.rows.tolist(), ids, strict=True)):
+            own = slice(block.indptr[i], block.indptr[i + 1])
+            words = [known[word] for word in block.words[own]]
+            authors = None
+            if block.author_indptr is not None and block.authors is not None and names is not None:
+                a, b = block.author_indptr[i : i + 2]
+                authors = [names[author] for author in block.authors[a:b]]
+            counts = dict(zip(words, block.counts[own].tolist(), strict=True))
+            own_columns = {column: values[i] for column, values in columns.items()}
+            yield Document(row, str(name), counts, authors, texts[i], own_columns)
 
     def position(self, document_id: str) -> int | None:
         """Where the document with this id is in the source's order, the first of several; None if there is none."""
@@ -253,12 +296,12 @@ class DocumentsInParts:
 
     def at(self, positions: np.ndarray) -> Self:
         """A view of the documents at these positions of the stored order, int64 (n,), ascending."""
-        return self._view(split.by_positions(self.parts, self._starts, positions))
+        return self._view(by_positions(self.parts, self._starts, positions))
 
     def _chosen(self, places: slice | np.ndarray) -> Sequence[Part]:
         """The documents at these places of the source's order: a slice, or a boolean for each."""
         where = np.arange(self.n_docs) if self._source_order is None else self._source_order
-        return split.by_positions(self.parts, self._starts, np.sort(where[places]))
+        return by_positions(self.parts, self._starts, np.sort(where[places]))
 
     def recounted(self) -> Self:
         """This corpus with a vocabulary whose frequencies are those of exactly these documents (one pass for views)."""

@@ -130,10 +130,20 @@ def from_matrix(
         known = Vocabulary(size=n_words)
     else:
         known = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(read_vocabulary(vocabulary))
-        _check_width(block.n_docs, n_words, known.size)
-    document_ids = None if ids is None else _checked_ids(ids)
-    if document_ids is not None and len(document_ids) != block.n_docs:
-        raise InputError(f"ids has {len(document_ids)} entries, but the matrix has {block.n_docs} rows")
+        if known.size != n_words:
+            transposed = known.size == block.n_docs
+            hint = "it looks transposed: pass X.T" if transposed else "give one word for each column"
+            raise VocabularyMismatch(
+                f"the matrix has shape ({block.n_docs}, {n_words}), documents by words, but the vocabulary has "
+                f"{known.size} words; {hint}"
+            )
+    document_ids = None
+    if ids is not None:
+        texts = id_texts(ids)
+        check_characters(texts, "ids: id")
+        document_ids = word_array(texts)
+        if len(document_ids) != block.n_docs:
+            raise InputError(f"ids has {len(document_ids)} entries, but the matrix has {block.n_docs} rows")
     if shuffle:
         order = np.argsort(document_keys(checked_seed(random_state), block.rows))
         block = take(block, order)
@@ -150,12 +160,6 @@ def from_matrix(
         shuffled=shuffle,
         has_ids=ids is not None,
     )
-
-
-def _checked_ids(ids: Iterable[Any]) -> np.ndarray:
-    texts = id_texts(ids)
-    check_characters(texts, "ids: id")
-    return word_array(texts)
 
 
 def _checked(X: Any) -> tuple[Block, int]:
@@ -198,16 +202,6 @@ def _checked(X: Any) -> tuple[Block, int]:
         np.arange(matrix.shape[0], dtype=np.int64),
     )
     return block, matrix.shape[1]
-
-
-def _check_width(n_docs: int, n_columns: int, n_words: int) -> None:
-    if n_words == n_columns:
-        return
-    hint = "it looks transposed: pass X.T" if n_words == n_docs else "give one word for each column"
-    raise VocabularyMismatch(
-        f"the matrix has shape ({n_docs}, {n_columns}), documents by words, but the vocabulary has {n_words} words; "
-        + hint
-    )
 
 
 def _parts(block: Block, ids: np.ndarray | None) -> list[MemoryPart]:

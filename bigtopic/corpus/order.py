@@ -11,14 +11,13 @@ Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
 
-__all__ = ["by_source", "checked_seed", "document_keys", "key_bounds", "mix", "smallest_keys", "source_order"]
+__all__ = ["by_source", "checked_seed", "document_keys", "key_bounds", "mix", "source_order"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -82,18 +81,3 @@ def key_bounds(n_ranges: int) -> np.ndarray:
     `np.searchsorted(key_bounds(n), keys, side="right")` is the range of each key.
     """
     return np.array([i * _SPAN // n_ranges for i in range(1, n_ranges)], dtype=np.uint64)
-
-
-def smallest_keys(n_wanted: int, n_total: int, key_blocks: Callable[[], Iterable[np.ndarray]]) -> np.uint64:
-    """The key such that exactly `n_wanted` of the `n_total` keys are below or equal to it.
-
-    `key_blocks()` yields the keys, uint64, in blocks. Little more than `n_wanted` of them are kept at a time: hashed
-    keys are uniform, so those far above the expected quantile cannot be among the smallest.
-    """
-    assert 0 < n_wanted <= n_total
-    likely = n_wanted + 20 * int(np.sqrt(n_wanted)) + 1000
-    limit = np.uint64(min(_SPAN - 1, likely * _SPAN // n_total))
-    kept = np.concatenate([keys[keys <= limit] for keys in key_blocks()])
-    if len(kept) < n_wanted:  # not uniform: what a split with the same seed left over
-        kept = np.concatenate(list(key_blocks()))
-    return np.partition(kept, n_wanted - 1)[n_wanted - 1]

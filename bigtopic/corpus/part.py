@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
 from bigtopic.corpus.blocks import concatenate, document_tokens, empty_block, map_words, take
 from bigtopic.types import Block
 
-__all__ = ["Part", "PartView", "Selection", "WordMap"]
+__all__ = ["Part", "PartView", "Selection"]
 
 ENTRIES_AT_ONCE = 1 << 20  # entries decoded at a time for a scattered selection
 Selection = range | np.ndarray
 
 
-@runtime_checkable
 class Part(Protocol):
     """Documents of a corpus that are stored together, or a view of them. Positions count from 0 within the part.
 
@@ -71,19 +71,6 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class WordMap:
-    """New id of each word, int32 (n_words,), -1 for words that are dropped; rises wherever it is not -1."""
-
-    new_ids: np.ndarray
-
-    def after(self, first: WordMap | None) -> WordMap:
-        """The map that applies `first` and then this one."""
-        if first is None:
-            return self
-        return WordMap(np.where(first.new_ids < 0, np.int32(-1), self.new_ids[first.new_ids]))
-
-
-@dataclass(frozen=True, eq=False)
 class PartView:
     """Some documents of a part, with some of its words.
 
@@ -91,31 +78,30 @@ class PartView:
     ----------
     base : a part that is stored
     documents : positions in `base`, ascending: a range, or int32 (n_docs,)
-    word_map : applied to the ids read, or None
+    word_map : new id of each word, int32 (n_words,), rising, but -1 for words that are dropped; None for the same ids
     """
 
     base: Part
     documents: Selection
-    word_map: WordMap | None = None
-    _figures: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    word_map: np.ndarray | None = None
 
     @classmethod
-    def of(cls, part: Part, documents: Selection | None = None, word_map: WordMap | None = None) -> Part:
+    def of(cls, part: Part, documents: Selection | None = None, word_map: np.ndarray | None = None) -> Part:
         """A view of a part or of a view; never a view of a view."""
         if documents is None:
             documents = range(part.n_docs)
         if isinstance(part, PartView):
-            chosen = (
-                part.documents[documents.start : documents.stop]
-                if isinstance(documents, range)
-                else (
-                    documents + np.int32(part.documents.start)
-                    if isinstance(part.documents, range)
-                    else part.documents[documents]
-                )
-            )
-            both = part.word_map if word_map is None else word_map.after(part.word_map)
-            return cls(part.base, chosen, both)
+            chosen: Selection
+            if isinstance(documents, range):
+                chosen = part.documents[documents.start : documents.stop]
+            elif isinstance(part.documents, range):
+                chosen = documents + np.int32(part.documents.start)
+            else:
+                chosen = part.documents[documents]
+            first = part.word_map
+            if first is not None:
+                word_map = first if word_map is None else np.where(first < 0, np.int32(-1), word_map[first])
+            return cls(part.base, chosen, word_map)
         if word_map is None and isinstance(documents, range) and len(documents) == part.n_docs:
             return part
         return cls(part, documents, word_map)
@@ -128,20 +114,14 @@ class PartView:
     def n_docs(self) -> int:
         return len(self.documents)
 
-    @property
+    # Exact figures cost reading the document lengths or, with a word map, one pass.
+    @cached_property
     def nnz(self) -> int:
-        return int(self._figure("nnz"))
+        return int(self.entries(0, self.n_docs).sum())
 
-    @property
+    @cached_property
     def n_tokens(self) -> float:
-        return self._figure("n_tokens")
-
-    def _figure(self, name: str) -> float:
-        """Exact figures cost reading the document lengths or, with a word map, one pass; they are cached."""
-        if name not in self._figures:
-            self._figures["nnz"] = float(self.entries(0, self.n_docs).sum())
-            self._figures["n_tokens"] = float(self.tokens(0, self.n_docs).sum())
-        return self._figures[name]
+        return float(self.tokens(0, self.n_docs).sum())
 
     @property
     def n_bytes(self) -> int:
@@ -153,7 +133,7 @@ class PartView:
             chosen = f"{self.documents.start}:{self.documents.stop}"
         else:
             chosen = f"{len(self.documents)}#{zlib.crc32(self.documents.tobytes()):08x}"
-        words = "" if self.word_map is None else f"/{zlib.crc32(self.word_map.new_ids.tobytes()):08x}"
+        words = "" if self.word_map is None else f"/{zlib.crc32(self.word_map.tobytes()):08x}"
         return f"{self.base.fingerprint}[{chosen}]{words}"
 
     @property
@@ -162,7 +142,7 @@ class PartView:
 
     def read(self, start: int, stop: int) -> Block:
         block = self._read(self.documents[start:stop])
-        return block if self.word_map is None else map_words(block, self.word_map.new_ids)
+        return block if self.word_map is None else map_words(block, self.word_map)
 
     def _read(self, chosen: Selection) -> Block:
         if isinstance(chosen, range):

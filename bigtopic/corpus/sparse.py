@@ -65,12 +65,16 @@ def checked_csr(matrix: Any, name: str) -> Any:
     if matrix.format in ("csr", "csc", "bsr"):
         _check_compressed(matrix, name)
     elif matrix.format == "coo":
-        _check_coordinates(matrix, name)
+        for ids, n in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+            if len(ids) != len(matrix.data):
+                raise InputError(
+                    f"{name} has {len(ids)} indices and {len(matrix.data)} values; build it again"
+                )
+            check_columns(ids, n, name)
     if matrix.format == "csr":
         return matrix
-    check_claim(
-        8 * n_rows, _n_bytes(matrix), f"{name} with {n_rows} rows", "the matrix is damaged; build it again"
-    )
+    stored = int(getattr(getattr(matrix, "data", None), "nbytes", 0)) or 8 * int(matrix.nnz)  # Python objects
+    check_claim(8 * n_rows, stored, f"{name} with {n_rows} rows", "the matrix is damaged; build it again")
     rows = matrix.tocsr()
     check_offsets(rows.indptr, rows.shape[0], len(rows.indices), name)
     check_columns(rows.indices, rows.shape[1], name)
@@ -90,7 +94,10 @@ def checked_dense(values: Any, name: str) -> np.ndarray:
     except ValueError as error:
         raise InputError(f"{name}: its rows differ in length or shape ({error})") from error
     if found.dtype == object:
-        found = _as_numbers(found, name)
+        try:
+            found = found.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"{name} has dtype object; counts must be numbers ({error})") from error
     check_numbers(found.dtype, name)
     if found.ndim != 2:
         raise InputError(f"{name} has {found.ndim} dimensions; give two: documents x words")
@@ -133,18 +140,6 @@ def check_mask(values: Any, name: str) -> None:
         raise InputError(f"{name} has masked values; say what they count: X.filled(0) replaces them by 0")
 
 
-def _as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
-    try:
-        return objects.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{name} has dtype object; counts must be numbers ({error})") from error
-
-
-def _n_bytes(matrix: Any) -> int:
-    """Bytes of the entries, 8 each where they are Python objects."""
-    return int(getattr(getattr(matrix, "data", None), "nbytes", 0)) or 8 * int(matrix.nnz)
-
-
 def _check_compressed(matrix: Any, name: str) -> None:
     """CSR, CSC, and BSR, whose indices count blocks."""
     height, width = getattr(matrix, "blocksize", (1, 1))
@@ -160,13 +155,6 @@ def _check_compressed(matrix: Any, name: str) -> None:
     check_offsets(matrix.indptr, n_major, len(matrix.indices), name)
     if matrix.format != "csr":
         check_columns(matrix.indices[: matrix.indptr[-1]], n_minor, name)
-
-
-def _check_coordinates(matrix: Any, name: str) -> None:
-    for ids, n in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-        if len(ids) != len(matrix.data):
-            raise InputError(f"{name} has {len(ids)} indices and {len(matrix.data)} values; build it again")
-        check_columns(ids, n, name)
 
 
 def check_offsets(indptr: np.ndarray, n: int, n_entries: int, name: str) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus import export, split, views
-from bigtopic.corpus.documents import DocumentsInParts
-from bigtopic.corpus.filter import VocabularySettings
-from bigtopic.errors import SettingError
+from bigtopic.corpus.documents import Document, DocumentsInParts
+from bigtopic.corpus.part import Part, PartView
+from bigtopic.corpus.select import by_columns, by_rows, n_test_documents, of_function, train_test
+from bigtopic.corpus.vocabulary import VocabularySettings, common_words, dropped_words, narrowed
+from bigtopic.errors import InputError, SettingError, require
 from bigtopic.support import aliases
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed
+from bigtopic.types import Block
 
 __all__ = ["Corpus", "open_corpus"]
+
+MOST_COMPARED = 100_000  # ids that are read and sorted to suggest one
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +69,15 @@ class Corpus(DocumentsInParts):
         if isinstance(item, tuple) and len(item) == 2 and item[1] is Ellipsis:
             item = item[0]
         if isinstance(item, list | np.ndarray):
-            return self._view(self._chosen(views.positions(item, self.n_docs)))
+            found = np.arange(self.n_docs)[np.asarray(item, None if len(item) else np.int64)]
+            if len(np.unique(found)) != len(found):  # a view has each document once
+                raise SettingError("corpus[...]: a position is listed twice; list each once")
+            return self._view(self._chosen(found))
         if isinstance(item, int | np.integer):
-            return views.document(self, int(item))
+            if not -self.n_docs <= item < self.n_docs:
+                raise IndexError(f"document {item} of a corpus of {self.n_docs}")
+            start = int(item) % self.n_docs
+            return next(self.run(start, start + 1)._documents())
         if not isinstance(item, slice):
             raise SettingError(
                 f"corpus[{item!r:.60}]: give the number or the id of a document, or a slice; use select() for others"
@@ -79,7 +89,7 @@ class Corpus(DocumentsInParts):
             )
         return self.run(start, stop)
 
-    def document(self, document_id: str) -> views.Document:
+    def document(self, document_id: str) -> Document:
         """The document with this id, the first of several: its text, columns, authors and counts.
 
         Raises
@@ -87,11 +97,16 @@ class Corpus(DocumentsInParts):
         SettingError
             When there is none; names the nearest id.
         """
-        return views.document_with_id(self, str(document_id))
+        from bigtopic.corpus.authors import nearest
 
-    def __iter__(self) -> Iterator[views.Document]:
-        """The documents in source order; about 2^23 entries are in memory at a time."""
-        return views.documents(self)
+        document_id = str(document_id)
+        position = self.position(document_id)
+        if position is not None:
+            return self[position]
+        hint = "" if self.n_docs else "; it has no documents"
+        if 0 < self.n_docs <= MOST_COMPARED:
+            hint = f"; the nearest is {nearest(document_id, self.document_ids().tolist())!r}"
+        raise SettingError(f"there is no document {document_id!r} in this corpus{hint}")
 
     @renamed(seed="random_state")
     @answering
@@ -109,8 +124,8 @@ class Corpus(DocumentsInParts):
         SettingError
             When one side is empty.
         """
-        n_test = split.n_test_documents(test_size, self.n_docs)
-        train, test = split.train_test(self.parts, n_test, random_state)
+        n_test = n_test_documents(test_size, self.n_docs)
+        train, test = train_test(self.parts, n_test, random_state)
         return self._view(train), self._view(test)
 
     def select(self, rows: Any = None, **columns: Any) -> Corpus:
@@ -136,9 +151,13 @@ class Corpus(DocumentsInParts):
         self._known_columns(columns)
         functions = {name: wanted for name, wanted in columns.items() if callable(wanted)}
         values = {name: wanted for name, wanted in columns.items() if name not in functions}
-        parts = self._chosen(views.by_functions(self, functions)) if functions else self.parts
-        parts = parts if rows is None else split.by_rows(parts, rows)
-        return self._view(split.by_columns(parts, values) if values else parts)
+        parts = self.parts
+        if functions:
+            found = [of_function(name, wanted, self.read_column(name)) for name, wanted in functions.items()]
+            parts = tuple(self._chosen(np.logical_and.reduce(found)))
+        if rows is not None:
+            parts = by_rows(parts, rows)
+        return self._view(by_columns(parts, values) if values else parts)
 
     @answering
     def filter_vocabulary(
@@ -165,7 +184,34 @@ class Corpus(DocumentsInParts):
         InputError
             When no word is left.
         """
-        return views.filtered(self, VocabularySettings(min_df, max_df, max_features), keep, drop)
+        limits, known = VocabularySettings(min_df, max_df, max_features), self.recounted().vocabulary
+        df, tf = known.counted
+        mask = ~np.logical_or.reduce([*dropped_words(df, tf, self.n_docs, limits).values()])
+        if keep is not None:
+            mask &= known.mask_of(keep)
+        dropped = np.zeros(known.size, bool) if drop is None else known.mask_of(drop)
+        mask &= ~dropped
+        if not mask.any():
+            raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
+        word_map = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
+        vocabulary = known.taken(np.flatnonzero(mask))
+        text, word_limits, unlisted = self.text_settings, self.word_limits, ~mask
+        if text is not None:
+            share = float(vocabulary.counted[1].sum()) / float(tf.sum())
+            common = common_words(df, self.n_docs, limits)
+            unlisted &= ~(common | dropped)
+            text = narrowed(text, share, limits.resolved(0), known[common], known[dropped])
+        if unlisted.any():
+            word_limits = {**word_limits, "pruned": True}
+        parts = tuple(PartView.of(part, None, word_map) for part in self.parts)
+        return replace(
+            self,
+            parts=parts,
+            vocabulary=vocabulary,
+            text_settings=text,
+            counted=True,
+            word_limits=word_limits,
+        )
 
     # ------------------------------------------------------------------ authors
 
@@ -196,10 +242,12 @@ class Corpus(DocumentsInParts):
         CorpusLocked
             When another process is writing to the corpus, or has since it was opened.
         """
-        from bigtopic.corpus.authors import in_memory, require_whole
-        from bigtopic.corpus.stored.author_layer import attach
+        from bigtopic.corpus.authors import attach, in_memory
 
-        require_whole(self)
+        if any(isinstance(part, PartView) for part in self.parts):
+            raise SettingError(
+                "this is a view; attach the authors to the corpus that it is of, then take the view again"
+            )
         if self.url is None:
             return in_memory(self, authors)
         attach(self, authors)
@@ -209,15 +257,35 @@ class Corpus(DocumentsInParts):
 
     def to_scipy(self, order: str = "source") -> Any:
         """`scipy.sparse.csr_matrix` (n_docs, n_words), float32, in memory."""
-        return export.to_scipy(self, order)
+        from scipy import sparse
+
+        block = self.read(order=order)
+        matrix = sparse.csr_matrix((block.counts, block.words, block.indptr), self.shape, copy=True)
+        matrix.has_canonical_format = True
+        return matrix
 
     def to_anndata(self, order: str = "source") -> Any:
         """`anndata.AnnData` in memory: X the counts, obs ids and columns, var words and frequencies."""
-        return export.to_anndata(self, order)
+        anndata, pandas = require("anndata", "anndata"), require("pandas", "pandas")
+        columns = self.read_columns(order=order)
+        row = "source_row"
+        while row in columns:  # a column of the user's keeps its name
+            row = f"{row}_"
+        ids = self.document_ids(order).astype(str)
+        known = self.recounted().vocabulary
+        frequencies = {"document_frequency": known.document_frequency, "frequency": known.frequency}
+        return anndata.AnnData(
+            X=self.to_scipy(order),
+            obs=pandas.DataFrame({row: self.rows(order), **columns}, index=ids),
+            var=pandas.DataFrame(frequencies, index=known[:]),
+        )
 
     def to_delayed(self, n_entries: int = 1 << 20) -> list[Any]:
         """A `dask.delayed` `Block` for each run of about `n_entries` entries, in stored order; see `blocks`."""
-        return export.to_delayed(self, n_entries)
+        from dask import delayed
+
+        read = delayed(_read, pure=True)  # a task has the part, which is small, and reads where it runs
+        return [read(part, start, stop) for part, start, stop in self.spans(n_entries)]
 
     def verify(self) -> Any:
         """Read every chunk; check checksums and counts against the manifest, and each document against the format.
@@ -227,19 +295,23 @@ class Corpus(DocumentsInParts):
         CorpusDamaged
             When a check fails; names the part and the array.
         """
-        from bigtopic.corpus.stored.verify import verify
+        from bigtopic.corpus.stored.writer import verify
 
         return verify(self)
 
     def __repr__(self) -> str:
-        from bigtopic.corpus.summary.card import text_card
+        from bigtopic.corpus.card import text_card
 
         return text_card(self)
 
     def _repr_html_(self) -> str:
-        from bigtopic.corpus.summary.card import html_card
+        from bigtopic.corpus.card import html_card
 
         return html_card(self)
+
+
+def _read(part: Part, start: int, stop: int) -> Block:
+    return part.read(start, stop)
 
 
 def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> Corpus:

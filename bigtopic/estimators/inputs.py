@@ -82,7 +82,7 @@ def as_corpus(
         if words is None and remembered is not None and data.shape[1] == len(remembered):
             words = remembered
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
-    from bigtopic.ingestion.in_memory import ENTRY_BYTES, read_corpus
+    from bigtopic.ingestion.job import ENTRY_BYTES, read_corpus
     from bigtopic.ingestion.text import left_out
 
     reader, memory = _reader(data, text, vocabulary, remembered), total_bytes()

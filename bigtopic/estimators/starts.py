@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.split import n_test_documents
+from bigtopic.corpus.select import n_test_documents
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ processes and clusters give the same corpus. Memory is bounded by
     + up to four files of counts that are read at a time x two chunks
 
 for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote,
-and that of the texts if they are kept.
+and the size of the texts if they are kept.
 """
 
 from __future__ import annotations
@@ -22,27 +22,18 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.authors import with_mapping
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.corpus.stored.author_layer import with_mapping
-from bigtopic.corpus.stored.manifest import read_manifest
+from bigtopic.corpus.stored.manifest import Manifest, read_manifest
+from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
-from bigtopic.errors import SettingError, argument
-from bigtopic.ingestion.collocate import with_collocations
-from bigtopic.ingestion.corpus_source import CorpusReader
-from bigtopic.ingestion.existing import (
-    extended,
-    keeps_text,
-    pruned,
-    require_same_text,
-    require_unchanged,
-    with_rows,
-    word_limits,
-)
+from bigtopic.corpus.vocabulary import VocabularySettings
+from bigtopic.errors import CorpusExists, CorpusLocked, SettingError, argument
+from bigtopic.ingestion.duplicates import ON_DUPLICATE
 from bigtopic.ingestion.job import build
-from bigtopic.ingestion.known_ids import check_on_duplicate
+from bigtopic.ingestion.parse import CorpusReader
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
 from bigtopic.ingestion.text import (
@@ -51,6 +42,7 @@ from bigtopic.ingestion.text import (
     left_out,
     recorded,
     settings_for,
+    with_collocations,
     with_language,
     with_split_words,
 )
@@ -139,13 +131,13 @@ def ingest(
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
     layer, use_raw : where an AnnData source has its counts, if not in X: the name of a layer, or `raw.X`
     stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None; lower-cased and
-        split as the text is, those of a language compared without case. "auto" for text without a `vocabulary` takes
-        the language of its first documents, if there is a list for it; other sources stay as they are
+        split as the text is; the words of a language are compared without case. "auto" for text without a `vocabulary`
+        takes the language of its first documents, if there is a list for it; other sources stay as they are
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus, see `append`
     on_duplicate : what `append` does with a document whose id the corpus has already: "error" refuses the source,
         "skip" leaves the document out, "replace" removes the one of the corpus, in the same commit. Documents without
-        ids are not compared, nor are those of one source with each other
+        ids are not compared, nor are the documents of one source with each other
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; default all processors that it may use
     progress : show a progress bar, and at the end a line that says what was read, and as what, and what was left out
@@ -182,15 +174,22 @@ def ingest(
         raise SettingError(
             f"{argument('overwrite', True)} and {argument('append', True)} are mutually exclusive; choose one"
         )
-    check_on_duplicate(on_duplicate)
+    if on_duplicate not in ON_DUPLICATE:
+        raise SettingError(
+            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
+        )
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
-    known = extended(root, current_manifest(root), overwrite, append)
+    known = _to_extend(root, current_manifest(root), overwrite, append)
     limits = VocabularySettings(1 if min_df is None else min_df, max_df, max_features)
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
     tokeniser = settings_for(text, min_doc_length, known, root.url)
-    workers = _workers(root, client, n_threads, progress)
+    if n_threads is not None and n_threads < 1:
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
+    if root.url.startswith("memory://"):  # other processes cannot write to this one's memory
+        client = False
+    workers = Workers(resolve_client(client), n_threads or default_threads(), progress)
     if isinstance(source, Corpus):
         if split_documents is not None:
             raise SettingError(
@@ -216,7 +215,7 @@ def ingest(
             author_separator=author_separator,
             split_documents=split_documents,
             weights=weights,
-            keep_text=keeps_text(known) if keep_text is None else keep_text,
+            keep_text=known is not None and known.has_text if keep_text is None else keep_text,
             layer=layer,
             use_raw=use_raw,
             storage_options=storage_options,
@@ -224,19 +223,24 @@ def ingest(
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
     if known is None:
         reader, tokeniser = with_split_words(reader, tokeniser)
-    limits = limits if is_open_text(reader) and known is None else limits.settled(0)
+    limits = limits if is_open_text(reader) and known is None else limits.resolved(0)
     with (
         Transaction(root, _scratch(root, workers, scratch)) as transaction,
         corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
     ):
         _require_shared(workers.client, transaction)
         workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
-        before, known = known, extended(root, transaction.old, overwrite, append)
-        require_same_text(before, known, root)
-        require_unchanged(source, root, transaction.old)
+        before, old = known, transaction.old
+        known = _to_extend(root, old, overwrite, append)
+        if (before is None, before and before.text) != (known is None, known and known.text):
+            # The tokeniser was chosen for a corpus that is gone, or for none.
+            raise CorpusLocked(f"{root.url} was changed by another writer in the meantime; try again")
+        rewritten = old if isinstance(source, Corpus) and source.url == root.url else None
+        if rewritten is not None:
+            _require_unchanged(source, rewritten)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
-        given = word_limits(source, known)
-        closed = bool(given.get("closed"))
+        given = known.words if known is not None else source.word_limits if isinstance(source, Corpus) else {}
+        closed, pruned = bool(given.get("closed")), _is_pruned(given)
         settings = IngestSettings(
             limits,
             tokeniser.min_doc_length,
@@ -244,8 +248,8 @@ def ingest(
             recorded(reader, tokeniser, pairs, known),
             given,
             closed,
-            pruned(given),
-            new_words=not closed and not (pruned(given) and min_df is None and max_features is None),
+            pruned,
+            new_words=not closed and not (pruned and min_df is None and max_features is None),
             on_duplicate=on_duplicate,
             left_out=left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
@@ -253,7 +257,9 @@ def ingest(
         manifest, n_new = build(reader, transaction, settings, workers, known)
         if isinstance(authors, Mapping) and n_new:
             manifest = with_mapping(transaction, manifest, known, n_new, authors)
-        transaction.commit(with_rows(manifest, source, root, transaction.old))
+        if rewritten is not None:  # a row that it had is not given again, even if its document is gone
+            manifest = replace(manifest, n_rows=max(manifest.n_rows, rewritten.n_rows))
+        transaction.commit(manifest)
     if shown(progress):
         say(str(manifest.ingestion))
     return open_corpus(store, storage_options)
@@ -331,11 +337,35 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     return corpus.url, options or corpus.storage_options
 
 
-def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
-    if n_threads is not None and n_threads < 1:
-        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
-    shared = not root.url.startswith("memory://")  # other processes cannot write to this one's memory
-    return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
+def _to_extend(root: Place, found: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
+    """The corpus to extend, of the one that is there; None for a new corpus.
+
+    Raises
+    ------
+    CorpusExists
+        When there is one that is neither to be replaced nor to be extended.
+    """
+    if found is not None and not overwrite and not append:
+        raise CorpusExists(
+            f"there is a corpus at {root.url}; pass {argument('overwrite', True)} to replace it, "
+            f"{argument('append', True)} to add to it, or give another path"
+        )
+    return found if append else None
+
+
+def _is_pruned(limits: Mapping[str, Any]) -> bool:
+    """Whether words were dropped that are not listed, because there may be very many, so that no word is surely new."""
+    return bool(limits.get("pruned", limits.get("min_df", 1) not in (0, 1) or limits.get("max_features")))
+
+
+def _require_unchanged(source: Corpus, now: Manifest) -> None:
+    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
+    records = [part.record for part in source.parts if isinstance(part, StoredPart)]
+    authors, now_there = ({r.path: r.authors for r in some} for some in (records, now.parts))
+    if len(records) == len(source.parts) and authors != now_there:
+        raise CorpusLocked(
+            f"{source.url} was changed by another writer since it was opened; open it again and try again"
+        )
 
 
 def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:

@@ -2,88 +2,93 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
+from bigtopic.corpus.blocks import take
 from bigtopic.corpus.columns import kinds_of_types, united
-from bigtopic.corpus.filter import narrowed
-from bigtopic.corpus.order import key_bounds
-from bigtopic.corpus.spill import spill
-from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
+from bigtopic.corpus.memory import MemoryPart
+from bigtopic.corpus.order import checked_seed, key_bounds
+from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.stored.ingestion_record import Ingestion
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.stored.stored_part import stored_kinds, stored_parts
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import write_names
-from bigtopic.corpus.summary.ingestion_record import Ingestion
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, narrowed
 from bigtopic.errors import InputError, argument, warn
-from bigtopic.ingestion.known_ids import KnownIds, ids_in_store
-from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
-from bigtopic.ingestion.names import Names
+from bigtopic.ingestion.duplicates import KnownIds, ids_in_store
+from bigtopic.ingestion.merge import (
+    DropTask,
+    MergePlan,
+    MergeTask,
+    drop_documents,
+    merge_part,
+    part_documents,
+)
 from bigtopic.ingestion.parse import ParsedRun, WordCounts, parse_run, parse_tasks
 from bigtopic.ingestion.settings import IngestSettings, Workers
 from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, needed_words, sort_run
-from bigtopic.ingestion.thin import ThinTask, thin_part
+from bigtopic.ingestion.spill import spill
+from bigtopic.ingestion.text import is_open_text, recorded, with_collocations, with_language
+from bigtopic.ingestion.vocabularies import Vocabularies
+from bigtopic.parallel.cluster import default_threads
 from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
 
-__all__ = ["SortedSource", "build", "sort_source", "text_record"]
+__all__ = ["ENTRY_BYTES", "SortedSource", "build", "read_corpus", "sort_source", "text_record"]
 
 _FREQUENT = 1000  # words that most documents have one of
 
 
 @dataclass(frozen=True)
 class SortedSource:
-    """A source after the third stage; what is left is to merge its runs into parts.
+    """A source after the third stage: its runs remain to be merged into parts.
 
     Attributes
     ----------
-    n_rows : rows that the corpus then has
-    columns : {name: type} of all further columns of the corpus; own : of those of this source
+    plan : how they are merged
+    columns : {name: type} of all further columns of the corpus
     n_empty, n_short : documents without words, and those left out as too short
     duplicates : digests of the ids that the corpus had, S16 (n,)
     """
 
-    names: Names
+    names: Vocabularies
     runs: Sequence[SortedRun]
     n_parts: int
-    n_rows: int
+    plan: MergePlan
     columns: dict[str, str]
-    own: dict[str, str]
-    has_ids: bool
-    has_text: bool
     n_empty: int
     n_short: int
     duplicates: np.ndarray
-
-    def plan(self, drafts: Place, order: Order) -> MergePlan:
-        """How the runs are merged; drafts go to a place."""
-        n_words, n_authors = self.names.vocabulary.size, self.names.n_authors
-        return MergePlan(
-            drafts, order, n_words, n_authors, self.n_rows, self.own, self.has_ids, self.has_text
-        )
 
 
 def sort_source(
     reader: Any,
     root: Place,
     scratch: Place,
+    drafts: Place,
     settings: IngestSettings,
     workers: Workers,
     known: Manifest | None = None,
 ) -> SortedSource:
-    """The first three stages; runs are left in scratch.
+    """The first three stages; runs are left in scratch, and drafts of parts are to go to their place.
 
     Raises
     ------
     InputError
         When the source has no documents, no word is left, or the settings refuse what there is.
     """
-    names = Names(reader, root, scratch, known, settings)
+    names = Vocabularies(reader, root, scratch, known, settings)
     ids = None
     if known is not None:
         ids = ids_in_store(root, known, scratch, settings.on_duplicate)
@@ -97,20 +102,18 @@ def sort_source(
         )
     names.finish(sum(run.n_docs for run in runs), partial(_needed, runs, scratch, workers))
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
-    plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
-    sorted_runs = list(_sorted(runs, plan, names, workers))
+    sorting = SortPlan(names.spilled(), settings.order, bounds, settings.min_doc_length)
+    sorted_runs = list(_sorted(runs, sorting, names, workers))
     columns = _column_types(runs, known, root)
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
-    has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
+    has_ids, has_text = (any(name in run.spilled for run in runs) for name in ("ids", "text"))
+    n_words, n_authors = names.vocabulary.size, names.n_authors
     return SortedSource(
         names,
         sorted_runs,
         len(bounds) + 1,
-        n_rows,
+        MergePlan(drafts, settings.order, n_words, n_authors, n_rows, own, has_ids, has_text),
         columns,
-        own,
-        has_ids,
-        has_text,
         n_empty=sum(run.n_empty for run in sorted_runs),
         n_short=sum(run.n_short for run in sorted_runs),
         duplicates=duplicates,
@@ -134,12 +137,13 @@ def build(
     InputError
         When the source has no documents, or no word is left.
     """
-    source = sort_source(reader, transaction.root, transaction.scratch, settings, workers, known)
-    names, plan = source.names, source.plan(transaction.drafts, settings.order)
+    root, drafts = transaction.root, transaction.drafts
+    source = sort_source(reader, root, transaction.scratch, drafts, settings, workers, known)
+    names = source.names
     first = transaction.next_part
     paths = [transaction.path("parts", first + i) for i in range(source.n_parts)]
     transaction.claim(paths)
-    records = list(_merged(source.runs, paths, plan, transaction, workers))
+    records = list(_merged(source.runs, paths, source.plan, transaction, workers))
     if not records and not len(source.duplicates):
         least = f"every document has fewer than {argument('min_doc_length', settings.min_doc_length)} tokens"
         raise InputError(
@@ -149,19 +153,24 @@ def build(
         )
     first += len(paths)
     kept, n_replaced = _kept_parts(transaction, source, settings, workers, known, first)
-    vocabulary, authors = _write_names(transaction, names)
+    vocabulary = write_names(root, transaction.path("vocabulary", transaction.generation), names.vocabulary)
+    authors = None
+    if names.author_vocabulary is not None:
+        path = transaction.path("authors", transaction.generation)
+        authors = write_names(root, path, names.author_vocabulary)
+    limits = settings.limits if settings.limits and names.limits.idle else names.limits.to_dict()
     manifest = Manifest(
         generation=transaction.generation,
         next_part=first + (0 if known is None else len(known.parts)),
-        n_rows=source.n_rows,
+        n_rows=source.plan.n_rows,
         seed=settings.order.seed,
         shuffled=settings.order.shuffle,
         vocabulary=vocabulary,
         authors=authors,
         columns=source.columns,
-        has_ids=source.has_ids or (known is not None and known.has_ids),
+        has_ids=source.plan.has_ids or (known is not None and known.has_ids),
         text=text_record(settings, names),
-        words=_limits_record(settings, names),
+        words={**limits, "closed": names.closed, "pruned": names.pruned},
         parts=(*kept, *records),
         replaced=() if known is None else known.replaced,
         ingestion=replace(
@@ -191,11 +200,11 @@ def _kept_parts(
         return known.parts, 0
     paths = [transaction.path("parts", first + i) for i in range(len(known.parts))]
     transaction.claim(paths)
-    parts = stored_parts(transaction.root, replace(known, columns=source.columns), "thin")
+    parts = stored_parts(transaction.root, replace(known, columns=source.columns), "drop")
     gone = np.unique(source.duplicates)
-    tasks = [ThinTask(part, gone, path, transaction.drafts) for part, path in zip(parts, paths, strict=True)]
+    tasks = [DropTask(part, gone, path, transaction.drafts) for part, path in zip(parts, paths, strict=True)]
     kept, n_gone = [], 0
-    with closing(workers.map(thin_part, tasks)) as results:
+    with closing(workers.map(drop_documents, tasks)) as results:
         for result in results:
             if result.record is not None:
                 kept.append(result.record)
@@ -205,12 +214,6 @@ def _kept_parts(
                 source.names.subtract(result.counts)
             n_gone += result.n_gone
     return kept, n_gone
-
-
-def _limits_record(settings: IngestSettings, names: Names) -> dict[str, Any]:
-    """The limits on words, those that were given last, and what they say of new words."""
-    limits = settings.limits if settings.limits and names.limits.idle else names.limits.to_dict()
-    return {**limits, "closed": names.closed, "pruned": names.pruned}
 
 
 def _ingestion(
@@ -226,13 +229,13 @@ def _ingestion(
         format=reader.name,
         taken=dict(getattr(reader, "taken", {})),
         left_out=names.left_out,
-        kept=names.spared.groups,
+        kept=names.kept_common.groups,
         empty_documents=source.n_empty,
         short_documents=source.n_short,
     )
 
 
-def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | None:
+def text_record(settings: IngestSettings, names: Vocabularies) -> Mapping[str, Any] | None:
     """What is kept of how text became words; None for sources of counts."""
     if settings.text is None:
         return None
@@ -242,7 +245,7 @@ def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | N
 def _parsed(
     reader: Any,
     scratch: Place,
-    names: Names,
+    names: Vocabularies,
     workers: Workers,
     settings: IngestSettings,
     ids: KnownIds | None,
@@ -255,7 +258,7 @@ def _parsed(
         closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
     ):
         for run in runs:
-            if settings.must_have_text and "text" not in run.header:
+            if settings.must_have_text and "text" not in run.spilled:
                 raise InputError(
                     f"{argument('keep_text', True)}: {reader.name} has no text that belongs to its documents; leave "
                     f"{argument('keep_text')} out"
@@ -281,7 +284,7 @@ def _parsed(
 def _place_runs(runs: Sequence[ParsedRun], n_rows: int) -> int:
     """Give each run the row of its first document in the whole source; returns the rows there are.
 
-    Documents that know their rows, those of another corpus, keep them, counted from `n_rows`.
+    Documents of another corpus, which know their rows, keep them, counted from `n_rows`.
     """
     stream, start, before = -1, n_rows, n_rows
     for run in runs:
@@ -319,15 +322,16 @@ def _needed(
     runs: Sequence[ParsedRun], scratch: Place, workers: Workers, common: WordCounts, kept: WordCounts
 ) -> set[str]:
     """See `NeededWords`."""
-    place = scratch / "kept"
-    header = spill(place, {"words": kept.words})
+    spilled = spill(scratch / "kept", {"words": kept.words})
     frequent = frozenset(kept.words[np.argsort(-kept.tokens)[:_FREQUENT]])
-    look = partial(needed_words, common=frozenset(common.words), frequent=frequent, kept=place, header=header)
+    look = partial(needed_words, common=frozenset(common.words), frequent=frequent, kept=spilled)
     with closing(workers.map(look, runs)) as found:
         return set().union(*found)
 
 
-def _sorted(runs: Sequence[ParsedRun], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
+def _sorted(
+    runs: Sequence[ParsedRun], plan: SortPlan, names: Vocabularies, workers: Workers
+) -> Iterator[SortedRun]:
     """Third stage."""
     with (
         Progress("sorting", sum(run.n_docs for run in runs), "docs", workers.progress) as bar,
@@ -335,8 +339,8 @@ def _sorted(runs: Sequence[ParsedRun], plan: SortPlan, names: Names, workers: Wo
     ):
         for run, result in zip(runs, results, strict=True):
             # Now that it is read for good. Behind a URL all runs are removed at the end, many at a time
-            if run.place.local:
-                run.place.remove()
+            if run.spilled.place.local:
+                run.spilled.place.remove()
             bar.update(run.n_docs)
             if result.dropped is not None:
                 names.subtract(result.dropped)
@@ -359,22 +363,13 @@ def _merged(
     ):
         for merged in results:
             if merged is not None:
-                transaction.install(merged.draft, merged.record.path)
-                bar.update(merged.record.n_docs)
+                transaction.install(merged.root, merged.record.path)
+                bar.update(merged.n_docs)
                 yield merged.record
 
 
-def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, NameList | None]:
-    """The vocabulary, with the frequencies of what was kept, and the authors."""
-    root, generation = transaction.root, transaction.generation
-    vocabulary = write_names(root, transaction.path("vocabulary", generation), names.vocabulary)
-    if names.author_vocabulary is None:
-        return vocabulary, None
-    return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
-
-
 def _column_types(runs: Sequence[ParsedRun], known: Manifest | None, root: Place) -> dict[str, str]:
-    """One type for each column: what holds all its values, those of the corpus that is appended to included."""
+    """One type for each column: it holds all values, also of the corpus that is appended to."""
     added = [run.columns for run in runs if run.n_docs]
     if known is None or not known.parts:
         return united(added)
@@ -388,3 +383,69 @@ def _column_types(runs: Sequence[ParsedRun], known: Manifest | None, root: Place
         and (dtype == "int64" or any("wide" in some.get(name, ()) for some in added))
     ]
     return united([{**stored, **stored_kinds(root, known, doubtful)}, *added])
+
+
+ENTRY_BYTES = 32  # parsed, sorted, and twice while parts are merged
+
+
+def read_corpus(
+    reader: Any,
+    *,
+    choose_language: bool = True,
+    limited: bool = True,
+    left_out: frozenset[str] = frozenset(),
+    shuffle: bool = True,
+    random_state: int = 0,
+    n_threads: int | None = None,
+    most_entries: float = math.inf,
+) -> Corpus:
+    """Read a source; the documents, their order and their words are those that `ingest` stores.
+
+    Documents may all be without words.
+
+    Parameters
+    ----------
+    reader : the source, opened
+    choose_language : leave out the stop words of the language of texts
+    limited : leave out words that are in very many texts
+    left_out : further words to leave out
+    shuffle, random_state, n_threads : see `ingest`
+    most_entries : entries (distinct words of a document) that memory has room for, at `ENTRY_BYTES` each
+
+    Raises
+    ------
+    InputError
+        When the source is not valid, has no documents, or more than `most_entries`.
+    """
+    workers = Workers(None, n_threads or default_threads(), None)
+    reader, text = with_language(reader, getattr(reader, "options", Options()).text, choose_language)
+    reader, pairs = with_collocations(reader, text, None, workers)
+    words = VocabularySettings(max_df=None if limited and is_open_text(reader) else 1.0)
+    order = Order(shuffle, checked_seed(random_state))
+    record = recorded(reader, text, pairs)
+    settings = IngestSettings(
+        words, 0, order, record, left_out=left_out, wordless=True, most_entries=most_entries
+    )
+    scratch = Place.of(f"memory://bigtopic-{uuid4().hex}")
+    try:
+        return _corpus(sort_source(reader, scratch, scratch, scratch, settings, workers), settings)
+    finally:
+        scratch.remove()
+
+
+def _corpus(source: SortedSource, settings: IngestSettings) -> Corpus:
+    names, parts = source.names, []
+    for i in range(source.n_parts):
+        found = part_documents(source.runs, i, source.plan)
+        if found is not None:
+            parts.append(MemoryPart(f"part {i}", take(found.block, found.order), found.ids, found.columns))
+    vocabulary = names.vocabulary
+    return Corpus(
+        parts,
+        vocabulary if vocabulary.size else Vocabulary(["\N{EMPTY SET}"]),
+        shuffled=settings.order.shuffle,
+        text_settings=text_record(settings, names),
+        author_vocabulary=names.author_vocabulary,
+        columns=list(source.columns),
+        has_ids=source.plan.has_ids,
+    )

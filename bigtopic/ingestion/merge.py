@@ -1,5 +1,8 @@
 """Fourth stage: the pieces of all sorted runs that belong to one part are merged and written.
 
+Parts that lose documents, which others replace, are written anew beside the old ones. Memory: a part per task
+in flight.
+
 A worker that has lost its connection continues while another one repeats its task. So each attempt writes its own
 draft, and the part is the draft of the attempt that reported to the driver. Behind a URL nothing can be moved; there an
 object is replaced by the same bytes, in one step.
@@ -14,22 +17,33 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus.blocks import offsets
-from bigtopic.corpus.columns import absent, converted
-from bigtopic.corpus.spill import Spilled
+from bigtopic.corpus.blocks import offsets, take
+from bigtopic.corpus.columns import absent, array_name, converted
+from bigtopic.corpus.part import PartView
 from bigtopic.corpus.stored.manifest import PartRecord
 from bigtopic.corpus.stored.stored_part import StoredPart
-from bigtopic.corpus.stored.verify import verify_part
-from bigtopic.corpus.stored.writer import PartWriter
+from bigtopic.corpus.stored.writer import PartWriter, verify_part
 from bigtopic.corpus.vocabulary import word_array
-from bigtopic.ingestion.sort import Order, SortedRun, rearranged
+from bigtopic.ingestion.duplicates import positions_of
+from bigtopic.ingestion.parse import WordCounts, word_counts
+from bigtopic.ingestion.sort import Order, SortedRun
+from bigtopic.ingestion.spill import Spilled
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["MergePlan", "MergeTask", "Merged", "PartDocuments", "merge_part", "part_documents"]
+__all__ = [
+    "DropTask",
+    "MergePlan",
+    "MergeTask",
+    "PartDocuments",
+    "Remainder",
+    "drop_documents",
+    "merge_part",
+    "part_documents",
+]
 
 _BATCH = 1 << 20  # entries put in order at a time
-_TEXTS = 1 << 12  # texts put in order at a time
+_TEXTS = 1 << 12  # texts at a time
 
 
 @dataclass(frozen=True)
@@ -57,13 +71,6 @@ class MergeTask(NamedTuple):
     runs: Sequence[SortedRun]
 
 
-class Merged(NamedTuple):
-    """A written part: its record in the store, and the place below which it is now."""
-
-    record: PartRecord
-    draft: Place
-
-
 class PartDocuments(NamedTuple):
     """The documents of a part, the block in the order of the source, the rest in stored order.
 
@@ -89,13 +96,13 @@ def part_documents(runs: Sequence[SortedRun], number: int, plan: MergePlan) -> P
     return PartDocuments(block, order, ids, columns, pieces)
 
 
-def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
-    """Write a part, read it back and compare; None if the part has no documents."""
+def merge_part(task: MergeTask, plan: MergePlan) -> StoredPart | None:
+    """Write a part as a draft, read it back and compare; None if the part has no documents."""
     documents = part_documents(task.runs, task.number, plan)
     if documents is None:
         return None
     block, order, ids, columns, pieces = documents
-    draft = plan.drafts / f"part-{uuid4().hex[:12]}" if plan.drafts.local else plan.drafts
+    draft = _draft(plan.drafts)
     n_pairs = None if block.authors is None else len(block.authors)
     writer = PartWriter(
         draft,
@@ -113,21 +120,27 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
         chosen = order[start : start + step]
         stop = start + len(chosen)
         writer.add(
-            rearranged(block, chosen),
+            take(block, chosen),
             None if ids is None else ids[start:stop],
             {name: values[start:stop] for name, values in columns.items()},
         )
     for start in range(0, block.n_docs if plan.has_text else 0, _TEXTS):
         writer.add_texts(_texts(pieces, order[start : start + _TEXTS]))
-    record = writer.close()
-    verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.n_rows, plan.columns, "verify"))
-    return Merged(record, draft)
+    figures = (plan.n_words, plan.n_authors, plan.n_rows, plan.columns)
+    part = StoredPart(draft, writer.close(), *figures, "verify")
+    verify_part(part)
+    return part
+
+
+def _draft(drafts: Place) -> Place:
+    """A folder for this attempt; behind a URL, where nothing can be moved, the store itself."""
+    return drafts / f"part-{uuid4().hex[:12]}" if drafts.local else drafts
 
 
 class _Piece(NamedTuple):
     """A run's share of the part."""
 
-    run: SortedRun
+    spilled: Spilled
     documents: tuple[int, int]
     entries: tuple[int, int]
     pairs: tuple[int, int]
@@ -137,7 +150,7 @@ class _Piece(NamedTuple):
         def share(cuts: np.ndarray | None) -> tuple[int, int]:
             return (0, 0) if cuts is None else (int(cuts[number]), int(cuts[number + 1]))
 
-        return cls(run, share(run.documents), share(run.entries), share(run.pairs))
+        return cls(run.spilled, share(run.documents), share(run.entries), share(run.pairs))
 
     @property
     def n_docs(self) -> int:
@@ -146,18 +159,11 @@ class _Piece(NamedTuple):
     @property
     def n_text(self) -> int:
         """Bytes of its texts."""
-        if "text" not in self.run.header:
-            return 0
-        with self.open() as spilled:
-            return spilled.n_bytes("text", *self.documents)
-
-    def open(self) -> Spilled:
-        return Spilled(self.run.place, self.run.header)
+        return self.spilled.n_bytes("text", *self.documents) if "text" in self.spilled else 0
 
     def read(self, name: str) -> np.ndarray:
         """A value per document."""
-        with self.open() as spilled:
-            return spilled.read(name, *self.documents)
+        return self.spilled.read(name, *self.documents)
 
 
 def _gathered(pieces: Sequence[_Piece]) -> Block:
@@ -172,17 +178,17 @@ def _gathered(pieces: Sequence[_Piece]) -> Block:
     for piece in pieces:
         (first, last), (a, b), (c, d) = piece.documents, piece.entries, piece.pairs
         here = slice(document, document + last - first)
-        with piece.open() as spilled:
-            spilled.fill("rows", first, rows[here])
-            spilled.fill("words", a, words[entry : entry + b - a])
-            spilled.fill("counts", a, counts[entry : entry + b - a])
-            lengths[here] = np.diff(spilled.read("indptr", first, last + 1))
-            if "authors" in spilled:
-                spilled.fill("authors", c, authors[pair : pair + d - c])
-                n_authors[here] = np.diff(spilled.read("author_indptr", first, last + 1))
+        spilled = piece.spilled
+        spilled.fill("rows", first, rows[here])
+        spilled.fill("words", a, words[entry : entry + b - a])
+        spilled.fill("counts", a, counts[entry : entry + b - a])
+        lengths[here] = np.diff(spilled.read("indptr", first, last + 1))
+        if "authors" in spilled:
+            spilled.fill("authors", c, authors[pair : pair + d - c])
+            n_authors[here] = np.diff(spilled.read("author_indptr", first, last + 1))
         document, entry, pair = here.stop, entry + b - a, pair + d - c
     block = Block(offsets(lengths), words, counts, rows)
-    if any("authors" in piece.run.header for piece in pieces):
+    if any("authors" in piece.spilled for piece in pieces):
         block = replace(block, author_indptr=offsets(n_authors), authors=authors)
     return block
 
@@ -191,24 +197,23 @@ def _ids(pieces: Sequence[_Piece]) -> np.ndarray:
     """Document ids of the pieces; source rows where a run has none."""
     found: list[str] = []
     for piece in pieces:
-        found += map(str, piece.read("ids" if "ids" in piece.run.header else "rows").tolist())
+        found += map(str, piece.read("ids" if "ids" in piece.spilled else "rows").tolist())
     return word_array(found)
 
 
 def _texts(pieces: Sequence[_Piece], chosen: np.ndarray) -> list[str]:
     """Texts at these positions of the pieces, one after the other; "" where a run has none.
 
-    The documents of a run are in order already, so those of each piece are next to each other.
+    The documents of a run are in order already, so the documents of each piece are next to each other.
     """
     found = np.full(len(chosen), "", object)
     ends = np.cumsum([piece.n_docs for piece in pieces])
     owners = np.searchsorted(ends, chosen, side="right")
     for number in np.unique(owners).tolist():
         here, piece = owners == number, pieces[number]
-        if "text" in piece.run.header:
+        if "text" in piece.spilled:
             first = piece.documents[0] + int(chosen[here][0]) - int(ends[number]) + piece.n_docs
-            with piece.open() as spilled:
-                found[here] = spilled.read("text", first, first + int(here.sum()))
+            found[here] = piece.spilled.read("text", first, first + int(here.sum()))
     return found.tolist()
 
 
@@ -216,8 +221,69 @@ def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
     """A further column of the part; where a run lacks it, "" or NaN (the type is float64 then, or string)."""
     found = []
     for piece in pieces:
-        if f"column {name}" in piece.run.header:
+        if f"column {name}" in piece.spilled:
             found.append(converted(piece.read(f"column {name}"), dtype))
         else:
             found.append(absent(piece.n_docs, dtype))
     return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class DropTask:
+    """A part without the documents whose ids have these digests, to be written at `path` below `drafts`."""
+
+    part: StoredPart
+    gone: np.ndarray
+    path: str
+    drafts: Place
+
+
+class Remainder(NamedTuple):
+    """The part: its record, the same as before if it lost no document, None if it lost all.
+
+    draft : the place below which it is, if it was written; n_gone, counts : the documents it lost, and their words
+    """
+
+    record: PartRecord | None
+    draft: Place | None = None
+    n_gone: int = 0
+    counts: WordCounts | None = None
+
+
+def drop_documents(task: DropTask) -> Remainder:
+    """Write the part without these documents, read it back and compare."""
+    part, gone = task.part, positions_of(task.part, task.gone)
+    n_gone = int(gone.sum())
+    if not n_gone:
+        return Remainder(part.record)
+    block = part.read(0, part.n_docs)
+    lost = take(block, np.flatnonzero(gone))
+    counts = word_counts(lost.words, lost.counts)
+    if n_gone == part.n_docs:
+        return Remainder(None, None, n_gone, counts)
+    block = take(block, np.flatnonzero(~gone))
+    if not part.has("authors/indices"):
+        block = replace(block, author_indptr=None, authors=None)
+    view = PartView(part, np.flatnonzero(~gone).astype(np.int32))
+    columns = {name: kind for name, kind in part.column_types.items() if part.has(f"obs/{array_name(name)}")}
+    starts = range(0, view.n_docs if part.has_text else 0, _TEXTS)
+    sizes = (len("".join(view.texts(start, start + _TEXTS)).encode()) for start in starts)
+    draft = _draft(task.drafts)
+    writer = PartWriter(
+        draft,
+        task.path,
+        view.n_docs,
+        len(block.words),
+        part.n_words,
+        columns,
+        part.has_ids,
+        None if block.authors is None else len(block.authors),
+        sum(sizes) if part.has_text else None,
+    )
+    ids = view.ids(0, view.n_docs) if part.has_ids else None
+    writer.add(block, ids, view.columns([*columns], 0, view.n_docs))
+    for start in starts:
+        writer.add_texts(view.texts(start, start + _TEXTS).tolist())
+    record = writer.close()
+    verify_part(replace(part, root=draft, record=record))
+    return Remainder(record, draft, n_gone, counts)

@@ -1,36 +1,34 @@
-"""First stage: a chunk of the source becomes a run, spilled as it is, and counts of its words come back."""
+"""First stage: a chunk of the source becomes a run, spilled as it is, and counts of its words come back.
+
+A source may be a corpus, or a view of one (`CorpusReader`).
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from bigtopic.corpus.columns import Cells, array_name, kinds_of
-from bigtopic.corpus.readers.base import RawBlock
+from bigtopic.corpus.part import Part
+from bigtopic.corpus.readers.base import Chunk, RawBlock
 from bigtopic.corpus.readers.support.columns import column
-from bigtopic.corpus.spill import Header, spill
+from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
-from bigtopic.support import buffers
 
-__all__ = ["ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
+__all__ = ["CorpusReader", "ParseTask", "ParsedRun", "WordCounts", "parse_run", "parse_tasks", "word_counts"]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
-
-
-@dataclass(frozen=True)
-class PlacedBlock(RawBlock):
-    """Documents that know their source rows, int64 (n_docs,): those of another corpus."""
-
-    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 class WordCounts(NamedTuple):
@@ -59,7 +57,7 @@ class ParsedRun:
 
     Attributes
     ----------
-    place, header : of the spilled arrays
+    spilled : its arrays
     stream, first_row : where its first document is in the source, where known
     size : of the chunk in the reader's unit
     columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
@@ -67,11 +65,10 @@ class ParsedRun:
     duplicates : digests of the ids that the corpus to extend has, S16; None where they are not compared
     last_row : highest source row, when the documents know their rows, else -1
     doubtful_author : a text taken for one author that may name several, or None
-    first : row of the first document in the whole source, once known; what is added to rows that documents know
+    first : row of the first document in the whole source, once known; added to rows that documents know
     """
 
-    place: Place
-    header: Header
+    spilled: Spilled
     stream: int
     first_row: int | None
     size: float
@@ -89,18 +86,13 @@ class ParsedRun:
 
 
 def parse_tasks(reader: Any, n_threads: int = 1) -> Iterator[ParseTask]:
-    """All chunks, stream by stream; those of independent streams by turns, read in at most `n_threads` threads."""
+    """All chunks, stream by stream; independent streams by turns, read in at most `n_threads` threads."""
     streams = reader.streams()
     independent = all(getattr(stream, "independent", False) for stream in streams)
-    chunks = _by_turns(streams, n_threads) if independent else _in_order(streams)
+    in_order = ((number, chunk) for number, stream in enumerate(streams) for chunk in stream.chunks())
+    chunks = _by_turns(streams, n_threads) if independent else in_order
     for number, (stream, chunk) in enumerate(chunks):
         yield ParseTask(number, stream, chunk)
-
-
-def _in_order(streams: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    for number, stream in enumerate(streams):
-        for chunk in stream.chunks():
-            yield number, chunk
 
 
 def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any]]:
@@ -122,7 +114,7 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
 
 
 def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = None) -> ParsedRun:
-    """Parse a chunk and spill it, but for documents to be left out, see `bigtopic.ingestion.known_ids.KnownIds`.
+    """Parse a chunk and spill it, but for documents to be left out, see `bigtopic.ingestion.duplicates.KnownIds`.
 
     No other attempt at the same task writes to the same file.
     """
@@ -132,7 +124,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
     # Cast to the types of the compiled code: a custom reader may return others.
     words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
     arrays = {"indptr": block.indptr.astype(np.int64, copy=False), "words": words, "counts": counts}
-    if isinstance(block, PlacedBlock):
+    if block.rows is not None:
         arrays["rows"] = block.rows
     if block.vocabulary is not None:
         arrays["vocabulary"] = word_array(block.vocabulary)
@@ -148,7 +140,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
         arrays[f"column {name}"] = values.texts if isinstance(values, Cells) else values
     place = scratch / f"run-{task.number:08d}-{uuid4().hex[:12]}"
     try:
-        header = spill(place, arrays)
+        spilled = spill(place, arrays)
     except UnicodeEncodeError as error:
         where = getattr(reader, "half_characters", None)
         place = task.chunk.name if where is None else where(task.chunk)
@@ -157,8 +149,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
             "with text.encode('utf-8', 'replace').decode()"
         ) from None
     return ParsedRun(
-        place,
-        header,
+        spilled,
         task.stream,
         block.first_row,
         task.chunk.size,
@@ -166,11 +157,11 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place, known_ids: Any = Non
         len(words),
         block.n_unknown,
         {name: kinds_of(values) for name, values in columns.items()},
-        _count(words, counts, block.vocabulary),
-        None if block.authors is None else _count(block.authors, None, block.author_names),
+        word_counts(words, counts, block.vocabulary),
+        None if block.authors is None else word_counts(block.authors, None, block.author_names),
         block.stopped,
         duplicates,
-        int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
+        -1 if block.rows is None else int(block.rows.max(initial=0)),
         block.doubtful_author,
     )
 
@@ -183,15 +174,65 @@ def _column(name: str, values: np.ndarray | Cells, task: ParseTask) -> np.ndarra
     return column(values, name, lambda i: f"document {i} of {task.chunk.name}")
 
 
-def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:
-    """Every entry counts one document: words are unique within a document. Words without one are not counted."""
-    from bigtopic.ingestion._kernels import count_entries
+def word_counts(
+    ids: np.ndarray, counts: np.ndarray | None = None, names: list[str] | None = None
+) -> WordCounts:
+    """The counts of the words that occur, by name if they have names.
 
-    n_words = int(words.max(initial=-1)) + 1 if names is None else len(names)
-    totals = buffers.zeros((n_words, 2), np.float64)
-    count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
-    found = np.flatnonzero(totals[:, 0] > 0)
-    totals = totals[found]
-    if names is not None:
-        found = word_array(names)[found]
-    return WordCounts(found, totals[:, 1], totals[:, 0].astype(np.int64))
+    Every entry counts one document, because words are unique within a document, and one token without `counts`.
+    """
+    documents = np.bincount(ids)
+    found = np.flatnonzero(documents)
+    tokens = np.bincount(ids, counts)[found].astype(np.float64)
+    return WordCounts(found if names is None else word_array(names)[found], tokens, documents[found])
+
+
+class CorpusReader:
+    """Reads the documents of a corpus; they keep their source rows, ids, columns, authors and text."""
+
+    name = "corpus"
+    unit = "docs"
+    taken: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, corpus: Corpus, keep_text: bool = True) -> None:
+        words = corpus.vocabulary.words
+        self.n_words = corpus.n_words
+        self.vocabulary = None if words is None else words.tolist()
+        self.size = corpus.n_docs
+        self.text_settings = corpus.text_settings
+        self._spans = list(corpus.spans())
+        self._columns = list(corpus.columns)
+        self._has_ids = corpus.has_ids
+        self._authors = corpus.author_vocabulary
+        self._keeps_text = keep_text and corpus.has_text
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "vocabulary": None, "_spans": []}
+
+    def streams(self) -> list[CorpusReader]:
+        return [self]
+
+    def chunks(self) -> Iterator[Chunk]:
+        for part, start, stop in self._spans:
+            yield Chunk(part.name, stop - start, start, stop, part)
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        part: Part = chunk.data
+        block = part.read(chunk.start, chunk.stop)
+        authors, names = block.authors, None
+        if authors is not None:
+            assert self._authors is not None
+            present, authors = np.unique(authors, return_inverse=True)
+            names = [self._authors[int(i)] for i in present]
+        return RawBlock(
+            block.indptr,
+            block.words,
+            block.counts,
+            ids=part.ids(chunk.start, chunk.stop).tolist() if self._has_ids else None,
+            columns=part.columns(self._columns, chunk.start, chunk.stop),
+            author_indptr=block.author_indptr,
+            author_names=names,
+            authors=None if authors is None else authors.astype(np.int32),
+            rows=block.rows,
+            texts=part.texts(chunk.start, chunk.stop).tolist() if self._keeps_text else None,
+        )

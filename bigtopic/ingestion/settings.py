@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.vocabulary import VocabularySettings
 from bigtopic.errors import ON_THREADS, either
 from bigtopic.ingestion.sort import Order
 from bigtopic.parallel.cluster import bounded_map

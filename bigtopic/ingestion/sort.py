@@ -8,17 +8,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus.blocks import document_tokens, take_segments
+from bigtopic.corpus.blocks import document_tokens, map_words, take
 from bigtopic.corpus.order import document_keys
-from bigtopic.corpus.spill import Header, Span, Spilled, spill
-from bigtopic.ingestion.parse import ParsedRun, WordCounts
+from bigtopic.ingestion.parse import ParsedRun, WordCounts, word_counts
+from bigtopic.ingestion.spill import Span, Spilled, spill
 from bigtopic.storage.place import Place
-from bigtopic.support import buffers
 from bigtopic.types import Block
 
-__all__ = ["Order", "SortPlan", "SortedRun", "counted", "needed_words", "rearranged", "sort_run"]
-
-_FEW_ENTRIES = 1 << 18  # NumPy sorts them before the compiled loop would be compiled, or loaded
+__all__ = ["Order", "SortPlan", "SortedRun", "needed_words", "sort_run", "with_final_ids"]
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,7 @@ class SortPlan:
     min_doc_length : drop documents with fewer tokens left
     """
 
-    names: Place
-    header: Header
+    names: Spilled
     order: Order
     bounds: np.ndarray
     min_doc_length: int
@@ -58,8 +54,7 @@ class SortedRun:
     counts of their words
     """
 
-    place: Place
-    header: Header
+    spilled: Spilled
     documents: np.ndarray
     entries: np.ndarray
     pairs: np.ndarray | None
@@ -70,45 +65,47 @@ class SortedRun:
 
 def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     """Read a run, sort it, spill it sorted. The first copy stays: the task may have to be done again."""
-    with Spilled(run.place, run.header) as spilled:
-        block = _block(run, spilled, plan)
-        new_ids = _word_ids(spilled, plan)
-        keys = plan.order.keys(block.rows)
-        order = np.argsort(keys, kind="stable")
-        n_short, dropped = 0, None
-        if plan.min_doc_length > 0:
-            short = _tokens_left(block, new_ids) < plan.min_doc_length
-            dropped = counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
-            order, n_short = order[~short[order]], int(short.sum())
-        block = _sorted_authors(rearranged(block, order, new_ids))
-        arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
-        for name in run.header:
-            if name in ("ids", "text") or name.startswith("column "):
-                arrays[name] = spilled.read(name)[order]
+    spilled = run.spilled
+    block = _block(run, plan)
+    if "vocabulary" in spilled:
+        new_ids = _lookup(_index(plan.names, "words"), spilled.read("vocabulary"))
+    else:
+        new_ids = plan.names.read_once("new_ids")
+    keys = plan.order.keys(block.rows)
+    order = np.argsort(keys, kind="stable")
+    n_short, dropped = 0, None
+    if plan.min_doc_length > 0:
+        kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
+        short = document_tokens(replace(block, counts=kept)) < plan.min_doc_length
+        if short.any():
+            left_out = map_words(take(block, np.flatnonzero(short)), new_ids)
+            dropped = word_counts(left_out.words, left_out.counts)
+        order, n_short = order[~short[order]], int(short.sum())
+    block = with_final_ids(block, order, new_ids)
+    arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
+    for name in spilled.spans:
+        if name in ("ids", "text") or name.startswith("column "):
+            arrays[name] = spilled.read(name)[order]
     if block.author_indptr is not None and block.authors is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
     cuts = np.searchsorted(keys[order], plan.bounds, side="left")
     cuts = np.concatenate([[0], cuts, [block.n_docs]]).astype(np.int64)
-    place = run.place.beside(f"-sorted-{uuid4().hex[:12]}")
-    header = spill(place, arrays)
+    spilled = spill(spilled.place.beside(f"-sorted-{uuid4().hex[:12]}"), arrays)
     pairs = None if block.author_indptr is None else block.author_indptr[cuts]
     n_empty = int((np.diff(block.indptr) == 0).sum())
-    return SortedRun(place, header, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
+    return SortedRun(spilled, cuts, block.indptr[cuts], pairs, n_empty, n_short, dropped)
 
 
-def needed_words(
-    run: ParsedRun, common: frozenset[str], frequent: frozenset[str], kept: Place, header: Header
-) -> set[str]:
+def needed_words(run: ParsedRun, common: frozenset[str], frequent: frozenset[str], kept: Spilled) -> set[str]:
     """The words among `common` of the documents that have none of those kept, "words" of a scratch file.
 
     Most documents have a `frequent` one of these; all of them are only read for the others.
     """
-    with Spilled(run.place, run.header) as spilled:
-        indptr, words, names = (spilled.read(name) for name in ("indptr", "words", "vocabulary"))
+    indptr, words, names = (run.spilled.read(name) for name in ("indptr", "words", "vocabulary"))
     stays = np.fromiter((name in frequent for name in names.tolist()), bool, len(names))
     rest = _words_without(stays, indptr, words)
     if len(rest):
-        stays[rest] = _lookup(_index_of(kept, header["words"], "words"), names[rest]) >= 0
+        stays[rest] = _lookup(_index(kept, "words"), names[rest]) >= 0
         rest = _words_without(stays, indptr, words)
     return set(common.intersection(names[rest]))
 
@@ -122,82 +119,34 @@ def _words_without(stays: np.ndarray, indptr: np.ndarray, words: np.ndarray) -> 
     return np.unique(words[np.repeat(without, sizes)])
 
 
-def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:
-    """The documents at `positions`, in that order; with `new_ids`, words get these ids, ascending within documents,
-    and those that get -1 are dropped.
+def with_final_ids(block: Block, positions: np.ndarray, new_ids: np.ndarray) -> Block:
+    """The documents at `positions`, in that order, whose words get these ids; words that get -1 are dropped.
+
+    Words, and authors, then ascend within each document.
     """
-    from bigtopic.ingestion._kernels import rearrange
+    from scipy import sparse
 
-    size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
-    indptr = np.empty(len(positions) + 1, np.int64)
-    words, counts = buffers.empty(size, np.int32), buffers.empty(size, np.float32)
-    ids = np.zeros(0, np.int32) if new_ids is None else new_ids
-    size = rearrange(
-        block.indptr,
-        block.words,
-        block.counts.view(np.uint32),
-        positions,
-        ids,
-        indptr,
-        words,
-        counts.view(np.uint32),
-    )
-    if new_ids is not None:
-        _sort_words(indptr, words[:size], counts[:size])
-    author_indptr = authors = None
-    if block.author_indptr is not None and block.authors is not None:
-        author_indptr, pairs = take_segments(block.author_indptr, positions)
-        authors = block.authors[pairs]
-    return Block(indptr, words[:size], counts[:size], block.rows[positions], author_indptr, authors)
+    block = map_words(take(block, positions), new_ids)
+    shape = (block.n_docs, int(new_ids.max(initial=0)) + 1)
+    matrix = sparse.csr_matrix((block.counts, block.words, block.indptr), shape).sorted_indices()
+    authors = block.authors
+    if block.author_indptr is not None and authors is not None:
+        authors = authors[_ascending(block.author_indptr, authors)]
+    return replace(block, words=matrix.indices, counts=matrix.data, authors=authors)
 
 
-def _sort_words(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray) -> None:
-    """Sort the words of each document, in place."""
-    if len(words) > _FEW_ENTRIES:
-        from bigtopic.ingestion._kernels import sort_words
-
-        sort_words(indptr, words, counts.view(np.uint32))
-    else:
-        order = _ascending(indptr, words)
-        words[:], counts[:] = words[order], counts[order]
-
-
-def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:
+def _block(run: ParsedRun, plan: SortPlan) -> Block:
     """The run with its own word ids, and the authors' final ones."""
+    spilled = run.spilled
     rows = run.first + (spilled.read("rows") if "rows" in spilled else np.arange(run.n_docs))
     author_indptr = authors = None
     if "authors" in spilled:
         author_indptr = spilled.read("author_indptr")
-        authors = _lookup(_index(plan, "authors"), spilled.read("author_names"))[spilled.read("authors")]
+        authors = _lookup(_index(plan.names, "authors"), spilled.read("author_names"))[
+            spilled.read("authors")
+        ]
     indptr, words, counts = (spilled.read(name) for name in ("indptr", "words", "counts"))
     return Block(indptr, words, counts, rows, author_indptr, authors)
-
-
-def _word_ids(spilled: Spilled, plan: SortPlan) -> np.ndarray:
-    """The final id of each word of the run, or -1."""
-    if "vocabulary" in spilled:
-        return _lookup(_index(plan, "words"), spilled.read("vocabulary"))
-    return _new_ids_of(plan.names, plan.header["new_ids"])
-
-
-def _tokens_left(block: Block, new_ids: np.ndarray) -> np.ndarray:
-    """Tokens of each document whose words are kept."""
-    kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
-    return document_tokens(replace(block, counts=kept))
-
-
-def counted(block: Block) -> WordCounts:
-    """Counts of the words of some documents, by final id."""
-    documents = np.bincount(block.words)
-    words = np.flatnonzero(documents)
-    return WordCounts(words, np.bincount(block.words, block.counts)[words], documents[words])
-
-
-def _sorted_authors(block: Block) -> Block:
-    """Authors of each document in ascending order of their final ids."""
-    if block.author_indptr is None or block.authors is None:
-        return block
-    return replace(block, authors=block.authors[_ascending(block.author_indptr, block.authors)])
 
 
 def _ascending(indptr: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -214,18 +163,10 @@ def _lookup(index: dict[str, int], names: np.ndarray) -> np.ndarray:
     return np.fromiter((get(name, -1) for name in names.tolist()), np.int32, len(names))
 
 
-# Names are read once per process and stage, whatever the number of runs.
-@lru_cache(maxsize=2)
-def _index_of(place: Place, span: Span, name: str) -> dict[str, int]:
-    with Spilled(place, {name: span}) as spilled:
-        return {word: number for number, word in enumerate(spilled.read(name).tolist())}
+def _index(spilled: Spilled, name: str) -> dict[str, int]:
+    return _index_of(spilled.place, spilled.spans[name])
 
 
-@lru_cache(maxsize=1)
-def _new_ids_of(place: Place, span: Span) -> np.ndarray:
-    with Spilled(place, {"new_ids": span}) as spilled:
-        return spilled.read("new_ids")
-
-
-def _index(plan: SortPlan, name: str) -> dict[str, int]:
-    return _index_of(plan.names, plan.header[name], name)
+@lru_cache(maxsize=2)  # once per process and stage, whatever the number of runs
+def _index_of(place: Place, span: Span) -> dict[str, int]:
+    return {word: number for number, word in enumerate(Spilled(place, {"": span}).read("").tolist())}

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bigtopic.corpus.filter import VocabularySettings, dropped_words
-from bigtopic.corpus.spill import Header, Spilled, spill
-from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
-from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.corpus.stored.ingestion_record import EXAMPLES, WordGroup
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_words, word_array
 from bigtopic.ingestion.parse import WordCounts
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ColumnTally", "WordLosses", "WordTally", "falling", "joined"]
@@ -54,7 +53,7 @@ class WordTally:
         self._scratch, self._limit = scratch, limit
         self._index: dict[str, int] = {}
         self._tokens, self._documents = np.zeros(1024), np.zeros(1024, np.int64)
-        self._lists: list[tuple[Place, Header]] = []
+        self._lists: list[Spilled] = []
 
     def add(self, counts: WordCounts) -> None:
         index = self._index
@@ -70,21 +69,17 @@ class WordTally:
             self._spill()
 
     def in_order(self) -> WordCounts:
-        """Everything counted, by first appearance; only when nothing was spilled."""
-        assert not self._lists
+        """Everything counted that was not spilled, by first appearance."""
         words = word_array(self._index)
         return WordCounts(words, self._tokens[: len(words)], self._documents[: len(words)])
 
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        words = word_array(self._index)
-        order = np.argsort(words, kind="stable")
-        return words[order], self._tokens[: len(words)][order], self._documents[: len(words)][order]
+    def _sorted(self) -> WordCounts:
+        counts = self.in_order()
+        return counts.take(np.argsort(counts.words, kind="stable"))
 
     def _spill(self) -> None:
-        words, tokens, documents = self._sorted()
         place = self._scratch / f"words-{len(self._lists):06d}"
-        header = spill(place, {"words": words, "tokens": tokens, "documents": documents})
-        self._lists.append((place, header))
+        self._lists.append(spill(place, self._sorted()._asdict()))
         self._index, self._tokens, self._documents = {}, np.zeros(1024), np.zeros(1024, np.int64)
 
     def finish(
@@ -106,12 +101,12 @@ class WordTally:
             return counts.take(~np.logical_or.reduce([*dropped.values()]))
 
         if not self._lists:
-            return passing(WordCounts(*self._sorted())), too_common[-1]
+            return passing(self._sorted()), too_common[-1]
         if self._index:
             self._spill()
         # A merge of the sorted lists; only words that can still be kept stay in memory.
         kept = _none()
-        for piece in _pieces(heapq.merge(*(_rows(place, header) for place, header in self._lists))):
+        for piece in _pieces(heapq.merge(*map(_rows, self._lists))):
             kept = passing(joined(kept, piece))
         return kept, joined(*too_common)
 
@@ -153,12 +148,12 @@ def joined(*counts: WordCounts) -> WordCounts:
     return WordCounts(*(np.concatenate(arrays) for arrays in zip(*counts, strict=True)))
 
 
-def _rows(place: Place, header: Header) -> Iterator[tuple[str, float, int]]:
-    with Spilled(place, header) as spilled:
-        for start in range(0, header["words"].size, _PIECE):
-            stop = min(start + _PIECE, header["words"].size)
-            lists = [spilled.read(name, start, stop).tolist() for name in ("words", "tokens", "documents")]
-            yield from zip(*lists, strict=True)
+def _rows(spilled: Spilled) -> Iterator[tuple[str, float, int]]:
+    size = spilled.spans["words"].size
+    for start in range(0, size, _PIECE):
+        stop = min(start + _PIECE, size)
+        lists = [spilled.read(name, start, stop).tolist() for name in WordCounts._fields]
+        yield from zip(*lists, strict=True)
 
 
 def _pieces(rows: Iterator[tuple[str, float, int]]) -> Iterator[WordCounts]:

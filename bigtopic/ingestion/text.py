@@ -1,19 +1,27 @@
-"""The tokeniser of an ingest: what is asked for, what the corpus has, what suits the language of the documents."""
+"""The tokeniser of an ingest: as requested, as recorded with the corpus, or as the language of the documents suggests.
+
+Where collocations are requested, a first pass counts pairs before words.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import fields, replace
 from typing import Any
 
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.stored.manifest import Manifest
-from bigtopic.corpus.text.scripts import unspaced_script
+from bigtopic.corpus.text.segmentation import unspaced_script
 from bigtopic.corpus.text.stopwords import is_list_of_language, language_of, spellings
-from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
 from bigtopic.corpus.text.tokenizer import Tokenizer
+from bigtopic.corpus.text.tokens import CollocationCounts
 from bigtopic.errors import SettingError, argument, either, warn
+from bigtopic.ingestion.parse import parse_tasks
+from bigtopic.ingestion.settings import Workers
+from bigtopic.parallel.progress import Progress
 from bigtopic.support.aliases import of_argument
 from bigtopic.wording import counted
 
@@ -23,6 +31,7 @@ __all__ = [
     "left_out",
     "recorded",
     "settings_for",
+    "with_collocations",
     "with_language",
     "with_split_words",
 ]
@@ -39,7 +48,7 @@ _MUCH = 0.1  # share of documents with markup: fewer may write about it
 
 
 def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
-    """Refuse what is neither a setting of the tokeniser nor one of the other arguments of `ingest`."""
+    """Refuse names that are neither settings of the tokeniser nor other arguments of `ingest`."""
     unknown = sorted(set(text) - _NAMES)
     if unknown:
         raise TypeError(
@@ -51,7 +60,7 @@ def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
 def settings_for(
     text: Mapping[str, Any], min_doc_length: int, known: Manifest | None, url: str
 ) -> TextSettings:
-    """The requested tokeniser; for an append, that of the corpus at `url`."""
+    """The requested tokeniser; for an append, the tokeniser of the corpus at `url`."""
     given = TextSettings(**text, min_doc_length=min_doc_length)
     if known is None or known.text is None:
         return given
@@ -84,9 +93,7 @@ def is_open_text(reader: Any) -> bool:
 
 def with_split_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSettings]:
     """The reader and its settings with the stop words as they are in its texts, see `as_in_texts`; tokens stay."""
-    if not is_text(reader):
-        return reader, settings
-    words = as_in_texts(settings)
+    words = as_in_texts(settings) if is_text(reader) else settings.stop_words
     if words == settings.stop_words:
         return reader, settings
     settings = replace(settings, stop_words=words)
@@ -94,7 +101,7 @@ def with_split_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSett
 
 
 def as_in_texts(settings: TextSettings) -> Any:
-    """The stop words as the texts will be split: "Don't" gives "don"; those of a language are split already.
+    """The stop words as the texts will be split: "Don't" gives "don"; the words of a language are split already.
 
     Warns of several words, which no token is.
     """
@@ -136,8 +143,8 @@ def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[An
 def recorded(
     reader: Any, settings: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None = None
 ) -> Mapping[str, Any] | None:
-    """The settings for a manifest: those of the corpus to extend, else those used, or of a corpus its own; None for
-    counts.
+    """The settings for a manifest: recorded with the corpus to extend, else used for texts, or recorded with the corpus
+    that is the source; None for counts.
     """
     tokenised = getattr(reader, "kind", None) in ("text", "tokens")
     if known is not None and (known.text is not None or not tokenised):
@@ -156,15 +163,10 @@ def left_out(text: Mapping[str, Any] | None) -> frozenset[str]:
     return common | spellings(listed)
 
 
-def _is_html(text: str) -> bool:
-    """Whether the beginning of a text has tags or entities, one in a thousand characters."""
-    beginning = text[:_BEGINNING]
-    return len(_HTML.findall(beginning)) > len(beginning) / 1000
-
-
 def _warn_of_html(sample: Documents) -> None:
-    texts = sample.bodies[:_FIRST]
-    found = [i for i, text in enumerate(texts) if text and _is_html(text)]
+    """Warn where texts have tags or entities, one in a thousand characters of their beginnings."""
+    texts = [(text or "")[:_BEGINNING] for text in sample.bodies[:_FIRST]]
+    found = [i for i, text in enumerate(texts) if len(_HTML.findall(text)) > len(text) / 1000]
     if len(found) > _MUCH * len(texts):
         warn(
             f"{sample.place(found[0])} holds HTML ({len(found)} of the first {len(texts)} documents do), and its "
@@ -180,3 +182,46 @@ def _warn_of_script(sample: Documents) -> None:
             f"the documents are in {script.name}, which has no spaces between words, so that whole clauses become "
             f"words; {take}, or put spaces between the words first"
         )
+
+
+Pairs = frozenset[tuple[str, str]]
+
+
+def with_collocations(
+    reader: Any, text: TextSettings, known: Manifest | None, workers: Workers
+) -> tuple[Any, Pairs]:
+    """The reader, joining collocations: those given, else the source's (appending: the corpus's); and the pairs.
+
+    Raises
+    ------
+    SettingError
+        When the source can be read only once.
+    """
+    if text.collocations is None or getattr(reader, "kind", None) not in ("text", "tokens"):
+        return reader, frozenset()
+    if known is not None and known.text is not None:
+        pairs = stored_pairs(known.text)
+    elif isinstance(text.collocations, tuple):
+        pairs = frozenset(text.collocations)
+    elif all(getattr(stream, "repeatable", True) for stream in reader.streams()):
+        assert isinstance(text.collocations, float)
+        pairs = _counted(reader, workers).select(text.collocations)
+    else:
+        raise SettingError(
+            "collocations need two passes, but the source is an iterator that can be read once; "
+            "give a list, or files"
+        )
+    return reader.with_collocations(pairs), pairs
+
+
+def _counted(reader: Any, workers: Workers) -> CollocationCounts:
+    total = CollocationCounts()
+    tasks = (task.chunk for task in parse_tasks(reader))
+    with (
+        Progress("collocations", None, "chunks", workers.progress) as bar,
+        closing(workers.map(reader.collocation_counts, tasks)) as results,
+    ):
+        for counts in results:
+            total.merge(counts)
+            bar.update(1)
+    return total

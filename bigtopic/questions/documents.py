@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.documents import Document
 from bigtopic.corpus.store import Corpus
-from bigtopic.corpus.views import Document
 from bigtopic.errors import SettingError, argument
 from bigtopic.questions.table import Table, frame
 from bigtopic.questions.theta import Theta, other_documents

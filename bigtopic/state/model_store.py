@@ -28,14 +28,9 @@ from bigtopic.state.model import TopicModel
 from bigtopic.state.model_state import rebuild
 from bigtopic.state.stored.array_rules import FREQUENCIES, PARTS, check_frequency, check_parts
 from bigtopic.state.stored.model_rules import check_description, plain, upgraded
-from bigtopic.storage.endings import settle
-from bigtopic.storage.hold import Hold
-from bigtopic.storage.journal import is_listed
 from bigtopic.storage.json_rules import FieldError
-from bigtopic.storage.names import WRITER
 from bigtopic.storage.place import Place, zarr_store
-from bigtopic.storage.remote_hold import RemoteHold, root_attributes
-from bigtopic.storage.zarr_group import replace_group
+from bigtopic.storage.writers import WRITER, FolderWriter, RemoteWriter, is_listed, root_attributes
 
 __all__ = ["describe", "load", "save"]
 
@@ -75,17 +70,14 @@ def save(
     place = Place.of(url, storage_options)
     _check_arrays(model, place)
     _check_figures(model, extra, place)
-    if not place.local:
-        return _save_remote(model, place, extra, overwrite)
-    with Hold(place, _WHAT, _listed) as hold:
+    listed = _listed if place.local else _listed_remote
+    with (FolderWriter if place.local else RemoteWriter)(place, _WHAT, listed) as writer:
         _check_free(place, overwrite)
-        state = f"state-{hold.token}"
-        hold.claim(["zarr.json", "zarr.json.partial", state])
+        state = f"state-{writer.token}"
+        writer.claim(["zarr.json", "zarr.json.partial", state])
         _write_arrays(place, state, model)
         (place / state).sync()
-        hold.replace(set(_listed(place) or ()) - {"zarr.json"})
-        replace_group(place, {FORMAT: _describe(model, state, extra)})
-        settle(place, place)
+        writer.commit({FORMAT: _describe(model, state, extra)}, set(listed(place) or ()) - {"zarr.json"})
 
 
 def _check_arrays(model: TopicModel, place: Place) -> None:
@@ -121,14 +113,6 @@ def _check_free(place: Place, overwrite: bool) -> None:
             f"{place.url} is already a model; choose another path, or pass {errors.argument('overwrite', True)} to "
             "replace it"
         )
-
-
-def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None, overwrite: bool) -> None:
-    with RemoteHold(place, _WHAT, _listed_remote) as hold:
-        _check_free(place, overwrite)
-        state = f"state-{hold.token}"
-        _write_arrays(place, state, model)
-        hold.commit({FORMAT: _describe(model, state, extra)}, _listed_remote(place) or ())
 
 
 def _listed_remote(place: Place) -> set[str] | None:

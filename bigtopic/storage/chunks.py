@@ -1,13 +1,15 @@
-"""Numeric arrays, chunk by chunk; those of a corpus have one dimension, those of a model rows.
+"""Arrays, chunk by chunk. Arrays of a corpus have one dimension, arrays of a model rows.
 
 The corpus fixes its codecs (bytes, Blosc, CRC-32C), so a chunk is one compression, one checksum and one write, and the
 same backwards. Through Zarr's own pipeline the same chunk costs twice the time on one thread and more on several, and
 a missing chunk is not an error but fill values. Any Zarr v3 reader still opens these arrays.
+
+Strings are vlen-utf8 in one frame of Zstandard. Sizes that a frame or a chunk claims are checked before memory is
+allocated for them.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from math import prod
 from threading import Lock
 from typing import Any
@@ -16,12 +18,22 @@ import google_crc32c
 import numpy as np
 
 from bigtopic.errors import CorpusDamaged
-from bigtopic.storage.array_metadata import ArrayMetadata, parse_metadata
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
+from bigtopic.storage.zarr_metadata import ArrayMetadata, chunk_file, chunk_numbers, parse_metadata
 from bigtopic.support import buffers
 
-__all__ = ["REMEDY", "ChunkedArray", "chunk_codecs", "read_metadata", "remedy_of_missing", "write_chunk"]
+__all__ = [
+    "DENSEST",
+    "REMEDY",
+    "ChunkedArray",
+    "chunk_codecs",
+    "content_size",
+    "read_metadata",
+    "read_strings",
+    "remedy_of_missing",
+    "write_chunk",
+]
 
 REMEDY = "restore the corpus from a copy, or ingest the source again"
 _REWRITTEN = "open the corpus again, if it was written to since it was opened; else"
@@ -49,7 +61,7 @@ def write_chunk(array: Place, number: int, values: np.ndarray) -> None:
     encoded = Blosc(shuffle=SHUFFLE, **_SETTINGS).encode(
         values.astype(values.dtype.newbyteorder("<"), copy=False)
     )
-    (array / f"c/{number}").write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
+    chunk_file(array, number).write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
 
 
 def remedy_of_missing(remedy: str = REMEDY) -> str:
@@ -63,7 +75,7 @@ def read_metadata(place: Place, what: str, remedy: str = REMEDY) -> ArrayMetadat
     Raises
     ------
     CorpusDamaged
-        When the array is missing, or its metadata are not those of one of our arrays.
+        When the array is missing, or its metadata do not describe one of our arrays.
     """
     try:
         return parse_metadata((place / "zarr.json").read(), f"{what}/zarr.json")
@@ -98,7 +110,7 @@ class ChunkedArray:
         self.size = prod(metadata.shape)
         self.dtype = np.dtype(metadata.data_type)
         self._chunk = prod(metadata.chunk)
-        self._decoded: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._decoded: dict[int, np.ndarray] = {}  # the latest last
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -106,28 +118,18 @@ class ChunkedArray:
 
     def __getitem__(self, item: slice) -> np.ndarray:
         start, stop, _ = item.indices(self.size)
-        numbers = range(start // self._chunk, -(-stop // self._chunk) if stop > start else 0)
-        read = self._short_run if stop - start < self._chunk else self._long_run
-        return read(numbers, start, max(start, stop)).astype(self.dtype, copy=False)
-
-    def _long_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
-        """Decoded where it stays, with the rest of the chunks at its ends."""
+        stop, size = max(start, stop), self._chunk
+        numbers = chunk_numbers(start, stop, size)
         if len(numbers) > _COUNTED and len((self._place / "c").names()) < len(numbers):
             raise CorpusDamaged(f"{self._what}: chunks are missing; {remedy_of_missing(self._remedy)}")
-        out = self._empty(len(numbers) * self._chunk)
-        for i, number in enumerate(numbers):
-            self._decode(number, out[i * self._chunk : (i + 1) * self._chunk])
-        first = numbers.start * self._chunk
-        return out[start - first : stop - first]
-
-    def _short_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
-        """Copied out of chunks that are kept for the next run."""
         out = self._empty(stop - start)
         for number in numbers:
-            first = number * self._chunk
-            a, b = max(start, first), min(stop, first + self._chunk)
-            out[a - start : b - start] = self._kept(number)[a - first : b - first]
-        return out
+            a, b = max(start, number * size), min(stop, (number + 1) * size)
+            if b - a == size:
+                self._decode(number, out[a - start : b - start])
+            else:  # copied out of a chunk that is kept for the next run
+                out[a - start : b - start] = self._kept(number)[a - number * size : b - number * size]
+        return out.astype(self.dtype, copy=False)
 
     def _empty(self, size: int) -> np.ndarray:
         dtype = self.dtype.newbyteorder("<")
@@ -135,15 +137,14 @@ class ChunkedArray:
 
     def _kept(self, number: int) -> np.ndarray:
         with self._lock:
-            if number in self._decoded:
-                self._decoded.move_to_end(number)
-                return self._decoded[number]
-        values = self._empty(self._chunk)
-        self._decode(number, values)
+            values = self._decoded.pop(number, None)
+        if values is None:
+            values = self._empty(self._chunk)
+            self._decode(number, values)
         with self._lock:
-            self._decoded[number] = values
+            self._decoded[number] = values  # the last of them
             while len(self._decoded) > _KEPT:
-                self._decoded.popitem(last=False)
+                del self._decoded[next(iter(self._decoded))]
         return values
 
     def _decode(self, number: int, out: np.ndarray) -> None:
@@ -151,7 +152,7 @@ class ChunkedArray:
         from numcodecs.blosc import Blosc
 
         try:
-            stored = (self._place / self._file(number)).read()
+            stored = chunk_file(self._place, number, len(self.shape)).read()
         except FileNotFoundError as error:
             remedy = remedy_of_missing(self._remedy)
             raise CorpusDamaged(f"{self._what}: chunk {number} is missing; {remedy}") from error
@@ -168,9 +169,62 @@ class ChunkedArray:
         except (RuntimeError, ValueError) as error:
             raise self._damaged(number, "cannot be decompressed") from error
 
-    def _file(self, number: int) -> str:
-        """Name of a chunk; those of an array with rows have a number for each dimension."""
-        return f"c/{number}" + "/0" * (len(self.shape) - 1)
-
     def _damaged(self, number: int, problem: str) -> CorpusDamaged:
         return CorpusDamaged(f"{self._what}: chunk {number} {problem}; {self._remedy}")
+
+
+_MAGIC = b"\x28\xb5\x2f\xfd"
+_LARGEST = 1 << 31  # bytes of a chunk, as Blosc has it for numbers
+_ALWAYS = 1 << 28  # bytes that any chunk may take: 1 KiB for each of the most strings
+_DENSE = 200  # above that, bytes that a byte may stand for; texts take a third to a tenth of their length
+DENSEST = 1 << 15  # bytes that a byte of Zstandard can stand for: a run of 128 KiB takes four
+
+
+def read_strings(place: Place, metadata: ArrayMetadata, start: int, stop: int) -> np.ndarray:
+    """The strings `start` to `stop`, an object array; every chunk that is needed must be there.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a chunk is missing.
+    ValueError
+        When a chunk is damaged; names it.
+    """
+    (step,) = metadata.chunk
+    pieces = []
+    for number in chunk_numbers(start, stop, step):
+        first = number * step
+        values = _decode(chunk_file(place, number).read(), step, f"chunk {number}")
+        pieces.append(values[max(start - first, 0) : stop - first])
+    return np.concatenate(pieces) if pieces else np.empty(0, object)
+
+
+def _decode(stored: bytes, n_strings: int, what: str) -> np.ndarray:
+    from numcodecs.vlen import VLenUTF8
+    from numcodecs.zstd import Zstd
+
+    claimed, most = content_size(stored), max(_ALWAYS, len(stored) * _DENSE)
+    if claimed is None or claimed > min(_LARGEST, len(stored) * DENSEST, most):
+        raise ValueError(f"{what} is not a frame of Zstandard, or claims {claimed} bytes")
+    try:
+        data = bytes(Zstd().decode(stored))
+    except RuntimeError as error:
+        raise ValueError(f"{what} cannot be decompressed") from error
+    found = int.from_bytes(data[:4], "little")
+    if len(data) < 4 or found != n_strings:
+        raise ValueError(f"{what} has {found} strings, not {n_strings}")
+    return VLenUTF8().decode(data)
+
+
+def content_size(frame: bytes) -> int | None:
+    """Bytes that a frame of Zstandard says it holds (RFC 8878, section 3.1.1.1); None when it does not say."""
+    if frame[:4] != _MAGIC or len(frame) < 6:
+        return None
+    descriptor = frame[4]
+    single = descriptor >> 5 & 1
+    length = (single, 2, 4, 8)[descriptor >> 6]
+    begin = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3]
+    if length == 0 or len(frame) < begin + length:
+        return None
+    size = int.from_bytes(frame[begin : begin + length], "little")
+    return size + 256 if length == 2 else size

@@ -20,8 +20,8 @@ __all__ = [
     "LARGEST",
     "FieldError",
     "Rule",
+    "any_of",
     "anything",
-    "either",
     "flag",
     "listing",
     "mapping",
@@ -49,51 +49,37 @@ def _refuse(where: str, value: Any, allowed: str) -> FieldError:
     return FieldError(f"{where} is {shown}, but must be {allowed}")
 
 
-def whole(least: int = 0, most: int = LARGEST) -> Rule:
-    """A whole number, written as such."""
-
+def _rule(holds: Callable[[Any], bool], allowed: str) -> Rule:
     def check(value: Any, where: str) -> None:
-        if type(value) is not int or not least <= value <= most:
-            raise _refuse(where, value, f"a whole number from {least} to {most}")
-
-    return check
-
-
-def number(least: float = 0.0, most: float = 1e300) -> Rule:
-    """A finite number."""
-
-    def check(value: Any, where: str) -> None:
-        if type(value) not in (int, float) or not least <= value <= most:
-            raise _refuse(where, value, f"a number from {least:g} to {most:g}")
-
-    return check
-
-
-def flag(value: Any, where: str) -> None:
-    """true or false."""
-    if type(value) is not bool:
-        raise _refuse(where, value, "true or false")
-
-
-def text(pattern: str = r"(?s).*", allowed: str = "text") -> Rule:
-    """Text that the regular expression matches from end to end."""
-    match = re.compile(pattern).fullmatch
-
-    def check(value: Any, where: str) -> None:
-        if type(value) is not str or match(value) is None:
+        if not holds(value):
             raise _refuse(where, value, allowed)
 
     return check
 
 
+def whole(least: int = 0, most: int = LARGEST) -> Rule:
+    """A whole number, written as such."""
+    return _rule(lambda n: type(n) is int and least <= n <= most, f"a whole number from {least} to {most}")
+
+
+def number(least: float = 0.0, most: float = 1e300) -> Rule:
+    """A finite number."""
+    allowed = f"a number from {least:g} to {most:g}"
+    return _rule(lambda n: type(n) in (int, float) and least <= n <= most, allowed)
+
+
+flag = _rule(lambda value: type(value) is bool, "true or false")
+
+
+def text(pattern: str = r"(?s).*", allowed: str = "text") -> Rule:
+    """Text that the regular expression matches from end to end."""
+    match = re.compile(pattern).fullmatch
+    return _rule(lambda value: type(value) is str and match(value) is not None, allowed)
+
+
 def one_of(*values: str) -> Rule:
     """One of these texts."""
-
-    def check(value: Any, where: str) -> None:
-        if type(value) is not str or value not in values:
-            raise _refuse(where, value, f"one of {', '.join(values)}")
-
-    return check
+    return _rule(lambda value: type(value) is str and value in values, f"one of {', '.join(values)}")
 
 
 def optional(rule: Rule) -> Rule:
@@ -106,8 +92,8 @@ def optional(rule: Rule) -> Rule:
     return check
 
 
-def either(*rules: Rule) -> Rule:
-    """What one of the rules allows; the last one says what is wrong."""
+def any_of(*rules: Rule) -> Rule:
+    """A value that one of the rules allows; the last rule words the error."""
 
     def check(value: Any, where: str) -> None:
         for rule in rules[:-1]:
@@ -146,7 +132,7 @@ def mapping(key: Rule, rule: Rule) -> Rule:
 
 
 def record(rules: Mapping[str, Rule], also: Mapping[str, Rule] | None = None) -> Rule:
-    """An object that has these fields, and perhaps those of `also`. What else it has is left to later versions."""
+    """An object that has these fields, and may have those in `also`. Other fields are left to later versions."""
 
     def check(value: Any, where: str) -> None:
         if type(value) is not dict:

@@ -1,13 +1,13 @@
 """Files of a store in a folder of this machine: nothing is written or removed through a link inside the store.
 
-A path comes with the number of its last components that lie `below` the root of the store. The root itself may be
-reached through links, as the user gave it. Below it every folder is opened by its name in the folder that holds it,
+A place knows the number of its last components that lie `below` the root of the store. The root itself may be reached
+through links, as the user gave it. Below it every folder is opened by its name in the folder that holds it,
 without following links, so not even a link that is put there meanwhile leads elsewhere. About one microsecond for each
 component of a path.
 
 Errors of the operating system become a `StoreError` that names the file.
 """
-# ruff: noqa: PTH103, PTH104, PTH112, PTH114, PTH116, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
+# ruff: noqa: PTH103, PTH104, PTH106, PTH112, PTH114, PTH116, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 from bigtopic.errors import BigtopicError, StoreError
 
@@ -38,8 +38,8 @@ __all__ = [
     "remove_made",
     "rename",
     "replace",
+    "store_errors",
     "sync",
-    "told",
     "write",
     "write_at",
 ]
@@ -47,6 +47,7 @@ __all__ = [
 _FOLDER = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # not blocking: a pipe put there must not hang a writer
 
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 _REMEDIES = {
@@ -64,7 +65,7 @@ _REMEDIES = {
 
 
 @contextmanager
-def told(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
+def store_errors(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
     """Turn errors of the operating system into a StoreError, except those that the caller handles.
 
     The message is "<path> cannot be <operation>: <why>; <what to do>".
@@ -79,8 +80,17 @@ def told(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
         raise StoreError(f"{path} cannot be {operation}: {why}", error.errno, path) from error
 
 
+class Located(Protocol):
+    """A place, `bigtopic.storage.place.Place`, that is a path of this machine."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def below(self) -> int: ...
+
+
 @contextmanager
-def parent(path: str, below: int, create: bool = False) -> Iterator[tuple[int, str]]:
+def parent(place: Located, create: bool = False) -> Iterator[tuple[int, str]]:
     """The folder that holds a file, opened, and the file's name in it.
 
     Raises
@@ -90,7 +100,7 @@ def parent(path: str, below: int, create: bool = False) -> Iterator[tuple[int, s
     StoreError
         When one of the folders below the root is a link, or a file.
     """
-    base, *middle, name = path.rsplit("/", max(1, below))
+    base, *middle, name = place.url.rsplit("/", max(1, place.below))
     if create:
         os.makedirs(base or "/", exist_ok=True)
     folder = os.open(base or "/", _FOLDER)
@@ -128,14 +138,8 @@ def read(path: str) -> bytes:
     StoreError
         When it is not a regular file, or may not be read.
     """
-    with told("read", path, FileNotFoundError, NotADirectoryError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
-            with open(descriptor, "rb", buffering=0, closefd=False) as file:
-                return file.read()
-        finally:
-            os.close(descriptor)
+    with _to_read(path) as descriptor, open(descriptor, "rb", buffering=0, closefd=False) as file:
+        return file.read()
 
 
 def read_at(path: str, offset: int, out: memoryview) -> int:
@@ -147,20 +151,27 @@ def read_at(path: str, offset: int, out: memoryview) -> int:
         As `read`.
     """
     n_read = 0
-    with told("read", path, FileNotFoundError, NotADirectoryError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with _to_read(path) as descriptor:
+        while n := os.preadv(descriptor, [out[n_read:]], offset + n_read):
+            n_read += n
+    return n_read
+
+
+@contextmanager
+def _to_read(path: str) -> Iterator[int]:
+    """A regular file, opened; a pipe is not waited for."""
+    with store_errors("read", path, FileNotFoundError, NotADirectoryError):
+        descriptor = os.open(path, _READ)
         try:
             _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
-            while n := os.preadv(descriptor, [out[n_read:]], offset + n_read):
-                n_read += n
+            yield descriptor
         finally:
             os.close(descriptor)
-    return n_read
 
 
 def refuse_irregular(path: str) -> None:
     """Raise StoreError when this exists but is not a regular file."""
-    with told("read", path), suppress(FileNotFoundError, NotADirectoryError):
+    with store_errors("read", path), suppress(FileNotFoundError, NotADirectoryError):
         _require(stat.S_ISREG(os.stat(path).st_mode), "read", path)
 
 
@@ -170,7 +181,7 @@ def _require(regular: bool, operation: str, path: str) -> None:
         raise StoreError(f"{path} cannot be {operation}: it is not a regular file; move it away", path=path)
 
 
-def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False) -> None:
+def write(place: Located, pieces: Sequence[Any], exclusive: bool = False) -> None:
     """Create or replace a file, and the folders that hold it.
 
     Raises
@@ -181,12 +192,12 @@ def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False)
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if exclusive else os.O_TRUNC) | _FILE
     passed = (FileExistsError,) if exclusive else ()
-    with told("written", path, *passed), parent(path, below, create=True) as (folder, name):
+    with store_errors("written", place.url, *passed), parent(place, create=True) as (folder, name):
         _fill(os.open(name, flags, 0o666, dir_fd=folder), pieces)
 
 
-def write_at(path: str, below: int, offset: int, data: memoryview, size: int) -> None:
-    """Write into a file from an offset on; creates it with this size if it does not exist.
+def write_at(place: Located, offset: int, data: memoryview, size: int) -> None:
+    """Write into a local file, of this size, from an offset on.
 
     Several threads and processes may write to different ranges at once. Unwritten ranges are zero and take no space.
 
@@ -195,11 +206,11 @@ def write_at(path: str, below: int, offset: int, data: memoryview, size: int) ->
     StoreError
     """
     flags = os.O_WRONLY | os.O_CREAT | _FILE
-    with told("written", path), parent(path, below, create=True) as (folder, name):
+    with store_errors("written", place.url), parent(place, create=True) as (folder, name):
         descriptor = os.open(name, flags, 0o666, dir_fd=folder)
         try:
             found = os.fstat(descriptor)
-            _require(stat.S_ISREG(found.st_mode), "written", path)
+            _require(stat.S_ISREG(found.st_mode), "written", place.url)
             if found.st_size != size:
                 os.ftruncate(descriptor, size)
             while len(data):
@@ -209,16 +220,19 @@ def write_at(path: str, below: int, offset: int, data: memoryview, size: int) ->
             os.close(descriptor)
 
 
-def append(path: str, below: int, data: bytes) -> None:
-    """Append to a file, durably; creates it if it does not exist."""
-    with told("written", path), parent(path, below, create=True) as (folder, name):
+def append(place: Located, data: bytes) -> None:
+    """Append to a local file, durably; creates it if it does not exist."""
+    with store_errors("written", place.url), parent(place, create=True) as (folder, name):
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FILE
         _fill(os.open(name, flags, 0o666, dir_fd=folder), [data], durable=True)
 
 
-def replace(path: str, below: int, data: bytes) -> None:
-    """Create or replace a file atomically and durably, through a draft, "<path>.partial", that must not exist."""
-    with told("written", path), parent(path, below, create=True) as (folder, name):
+def replace(place: Located, data: bytes) -> None:
+    """Create or replace a local file atomically and durably: a reader sees the old bytes or the new ones.
+
+    Goes through a draft, "<name>.partial", which must not exist; the caller holds the store's lock.
+    """
+    with store_errors("written", place.url), parent(place, create=True) as (folder, name):
         draft = f"{name}.partial"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
         descriptor = os.open(draft, flags, 0o666, dir_fd=folder)
@@ -241,12 +255,12 @@ def _fill(descriptor: int, pieces: Sequence[Any], durable: bool = False) -> None
             os.fsync(descriptor)
 
 
-def remove(path: str, below: int) -> None:
+def remove(place: Located) -> None:
     """Remove a file, a link (not its target), or a folder with everything in it, if it exists."""
     with (
         suppress(FileNotFoundError),
-        told("removed", path, FileNotFoundError),
-        parent(path, below) as (folder, name),
+        store_errors("removed", place.url, FileNotFoundError),
+        parent(place) as (folder, name),
     ):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             shutil.rmtree(name, dir_fd=folder)  # follows no link
@@ -254,9 +268,9 @@ def remove(path: str, below: int) -> None:
             os.unlink(name, dir_fd=folder)
 
 
-def remove_empty(path: str, below: int) -> None:
+def remove_empty(place: Located) -> None:
     """Remove a folder if it exists and is empty."""
-    with told("removed", path), suppress(FileNotFoundError), parent(path, below) as (folder, name):
+    with store_errors("removed", place.url), suppress(FileNotFoundError), parent(place) as (folder, name):
         try:
             os.rmdir(name, dir_fd=folder)
         except OSError as error:
@@ -274,10 +288,10 @@ def missing_folders(path: str) -> list[str]:
 
 
 def remove_made(folders: Sequence[str]) -> None:
-    """Remove folders that were made for a store that came to nothing, as far as they are empty and the system lets."""
+    """Remove folders made for a store that came to nothing, if they are empty and the system lets it be."""
     for path in folders:
-        with suppress(StoreError):  # what came to nothing has an error of its own
-            remove_empty(path, 0)
+        with suppress(OSError):  # the caller has the error to raise
+            os.rmdir(path)
 
 
 def move(source: str, target: str) -> None:
@@ -290,12 +304,12 @@ def move(source: str, target: str) -> None:
         raise
 
 
-def rename(source: str, source_below: int, target: str, target_below: int) -> None:
-    """Rename a file or folder of a store, and make the folders that are to hold it."""
+def rename(source: Located, target: Located) -> None:
+    """Give a local file or folder another name in the same store, which must not be taken; makes the folders for it."""
     with (
-        told("written", target),
-        parent(source, source_below) as (old, name),
-        parent(target, target_below, create=True) as (new, new_name),
+        store_errors("written", target.url),
+        parent(source) as (old, name),
+        parent(target, create=True) as (new, new_name),
     ):
         os.rename(name, new_name, src_dir_fd=old, dst_dir_fd=new)
 
@@ -315,9 +329,9 @@ def exchange(one: str, other: str) -> bool:
     raise OSError(number, os.strerror(number), other)
 
 
-def make_folder(path: str, below: int) -> None:
-    """Make a folder that only its owner may use. It must not exist."""
-    with told("made", path), parent(path, below, create=True) as (folder, name):
+def make_folder(place: Located) -> None:
+    """Make a local folder that only its owner may use. It must not exist."""
+    with store_errors("made", place.url), parent(place, create=True) as (folder, name):
         os.mkdir(name, 0o700, dir_fd=folder)
 
 
@@ -329,7 +343,7 @@ def refuse_link(path: str) -> None:
 
 def names(path: str) -> list[str]:
     """Names in a folder, sorted; none when there is no folder."""
-    with told("listed", path):
+    with store_errors("listed", path):
         try:
             return sorted(os.listdir(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -341,8 +355,8 @@ def sync(path: str, recursive: bool) -> None:
     if recursive and os.path.isdir(path):
         for name in names(path):
             sync(f"{path}/{name}", recursive)
-    with told("written", path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with store_errors("written", path):
+        descriptor = os.open(path, _READ)
         try:
             mode = os.fstat(descriptor).st_mode
             _require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "written", path)

@@ -1,7 +1,7 @@
 """The location of a store: a folder, or any URL that fsspec supports, behind a few plain operations.
 
 Arrays are written through Zarr; chunks, manifests and scratch files are read as bytes, the same way everywhere. Every
-write and removal goes through `Place`, those of Zarr too, so the rules for links and errors are in one place.
+write and removal goes through `Place`, Zarr's too, so the rules for links and errors are in one place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import fsspec
 
 from bigtopic.errors import MissingExtra, SettingError
-from bigtopic.storage import local
+from bigtopic.storage import local, remote
 
 __all__ = ["Place", "file_system", "zarr_store"]
 
@@ -51,20 +51,19 @@ def _known(url: str) -> Iterator[None]:
 def zarr_store(place: Place, read_only: bool = False) -> Any:
     """The Zarr store at a place."""
     if place.local:
-        from bigtopic.storage.zarr_folder import ZarrFolder
+        from bigtopic.storage.zarr_stores import ZarrFolder
 
         return ZarrFolder(place, read_only=read_only)
-    from bigtopic.storage.remote import reaching, uncached
-    from bigtopic.storage.zarr_remote import ZarrRemote
+    from bigtopic.storage.zarr_stores import ZarrRemote
 
-    with reaching(place.url):
+    with remote.reaching(place.url):
         if "::" in place.url:
             from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
             filesystem, path = place._opened
             waiting = AsyncFileSystemWrapper(filesystem, asynchronous=True)
             return ZarrRemote(waiting, path=path, read_only=read_only)
-        options = uncached(place.url, place.options)
+        options = remote.uncached(place.url, place.options)
         return ZarrRemote.from_url(place.url, storage_options=options, read_only=read_only)
 
 
@@ -82,6 +81,13 @@ class Place:
     url: str
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     below: int = 0
+
+    # Of local files and folders only.
+    write_at = local.write_at
+    replace = local.replace
+    append = local.append
+    make_folder = local.make_folder
+    move = local.rename
 
     @classmethod
     def of(cls, url: Any, options: Mapping[str, Any] | None = None) -> Place:
@@ -101,7 +107,11 @@ class Place:
         for scheme in ("file://", "local://"):
             text = text.removeprefix(scheme)
         if "://" not in text:
-            return cls(_absolute(text), dict(options or {}))
+            try:
+                path = str(Path(text).expanduser().absolute()).rstrip("/")
+            except RuntimeError as error:  # no such user
+                raise SettingError(f"{text!r}: {error}; give the path of the folder itself") from error
+            return cls(path, dict(options or {}))
         _check_url(text)
         return cls(text.rstrip("/"), dict(options or {}))
 
@@ -141,17 +151,11 @@ class Place:
     def _opened(self) -> tuple[Any, str]:
         if self.local:
             return fsspec.filesystem("file"), self.url
-        from bigtopic.storage.remote import uncached
-
-        return file_system(self.url, uncached(self.url, self.options))
+        return file_system(self.url, remote.uncached(self.url, self.options))
 
     def _reaching(self) -> AbstractContextManager[None]:
         """Turn errors of the network, or of the store behind it, into our errors."""
-        if self.local:
-            return nullcontext()
-        from bigtopic.storage.remote import reaching
-
-        return reaching(self.url)
+        return nullcontext() if self.local else remote.reaching(self.url)
 
     def read(self, start: int | None = None, stop: int | None = None) -> bytes:
         """The bytes of this file. Raises FileNotFoundError, also where a folder above it is a file."""
@@ -165,37 +169,22 @@ class Place:
             raise FileNotFoundError(error.errno, error.strerror, self.url) from error
 
     def read_at(self, offset: int, out: memoryview) -> int:
-        """Fill memory with the bytes of this local file from an offset on; how many there were."""
-        return local.read_at(self.url, offset, out)
-
-    def write_at(self, offset: int, data: memoryview, size: int) -> None:
-        """Write into this local file, of this size, from an offset on; others may write to other ranges meanwhile."""
-        local.write_at(self.url, self.below, offset, data, size)
+        """Fill memory with the bytes of this file from an offset on; how many there were."""
+        if self.local:
+            return local.read_at(self.url, offset, out)
+        data = self.read(offset, offset + len(out)) if len(out) else b""
+        out[: len(data)] = data
+        return len(data)
 
     def write(self, *pieces: Any) -> None:
         """Create or replace this file with the bytes of the pieces, one after the other."""
         if self.local:
-            return local.write(self.url, self.below, pieces)
+            return local.write(self, pieces)
         with self._reaching():
             filesystem, path = self._opened
-            if not _has_buckets(filesystem):  # which would be made, whatever the user meant
+            if not remote.has_buckets(filesystem):  # which would be made, whatever the user meant
                 filesystem.makedirs(filesystem._parent(path), exist_ok=True)
             filesystem.pipe_file(path, b"".join(pieces))
-
-    def replace(self, data: bytes) -> None:
-        """Create or replace this local file atomically and durably: a reader sees the old bytes or the new ones.
-
-        Goes through "<name>.partial"; the caller holds the store's lock.
-        """
-        local.replace(self.url, self.below, data)
-
-    def append(self, data: bytes) -> None:
-        """Append to this local file, durably; creates it if it does not exist."""
-        local.append(self.url, self.below, data)
-
-    def make_folder(self) -> None:
-        """Make this local folder, only for its owner; it must not exist."""
-        local.make_folder(self.url, self.below)
 
     def refuse_link(self) -> None:
         """Raise StoreError when this is a symbolic link: nothing is to be written or removed behind it."""
@@ -204,27 +193,21 @@ class Place:
 
     def version(self) -> Any:
         """The version of this remote file's current content; None if it does not exist."""
-        from bigtopic.storage.remote import version_of
-
         with self._reaching():
-            return version_of(*self._opened)
+            return remote.version_of(*self._opened)
 
     def replace_if(self, data: bytes, version: Any) -> Any:
         """Write this remote file if it still has this version (None: is not there); its new version, or None.
 
         No two writers may write equal bytes.
         """
-        from bigtopic.storage.remote import replace_if
-
         with self._reaching():
-            return replace_if(*self._opened, data, version)
+            return remote.replace_if(*self._opened, data, version)
 
     def remove_if(self, version: Any) -> None:
         """Remove this remote file if it still has this version."""
-        from bigtopic.storage.remote import remove_if
-
         with self._reaching():
-            remove_if(*self._opened, version)
+            remote.remove_if(*self._opened, version)
 
     def upload(self, path: str) -> None:
         """Create or replace this remote file with the bytes of a local one."""
@@ -238,10 +221,6 @@ class Place:
             filesystem, path = self._opened
             files, folder = filesystem.find(path), target._opened[1]
             filesystem.copy(files, [folder + found[len(path) :] for found in files])
-
-    def move(self, target: Place) -> None:
-        """Give this local file or folder another name in the same store; it must not be taken."""
-        local.rename(self.url, self.below, target.url, target.below)
 
     def exists(self) -> bool:
         with self._reaching():
@@ -264,10 +243,10 @@ class Place:
     def remove(self) -> None:
         """Remove this file or folder if it exists; of a bucket, only the content."""
         if self.local:
-            return local.remove(self.url, self.below)
+            return local.remove(self)
         with self._reaching():
             filesystem, path = self._opened
-            if _has_buckets(filesystem) and "/" not in path:
+            if remote.has_buckets(filesystem) and "/" not in path:
                 for name in self.names():
                     (self / name).remove()
                 return
@@ -277,7 +256,7 @@ class Place:
     def remove_empty(self) -> None:
         """Remove this folder if it exists and is empty. Object stores have no empty folders."""
         if self.local:
-            local.remove_empty(self.url, self.below)
+            local.remove_empty(self)
 
     def n_bytes(self) -> int:
         """Bytes of everything below."""
@@ -289,19 +268,6 @@ class Place:
         """Make this, and everything below it, durable. Object stores are durable when a write returns."""
         if self.local:
             local.sync(self.url, recursive)
-
-
-def _has_buckets(filesystem: Any) -> bool:
-    from bigtopic.storage.remote import has_buckets
-
-    return has_buckets(filesystem)
-
-
-def _absolute(path: str) -> str:
-    try:
-        return str(Path(path).expanduser().absolute()).rstrip("/")
-    except RuntimeError as error:  # no such user
-        raise SettingError(f"{path!r}: {error}; give the path of the folder itself") from error
 
 
 def _check_url(url: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.place import Place
+from bigtopic.storage.zarr_metadata import ROOT, chunk_file, chunk_numbers
 
 __all__ = ["DTYPES", "RowArray"]
 
@@ -26,7 +27,6 @@ DTYPES = (
     "bool",
 )
 CHUNK_BYTES = 1 << 24
-_METADATA = "zarr.json"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RowArray:
     @property
     def exists(self) -> bool:
         """Whether it was created."""
-        return (self.place / _METADATA).exists()
+        return (self.place / ROOT).exists()
 
     @property
     def _row_bytes(self) -> int:
@@ -86,7 +86,7 @@ class RowArray:
             "codecs": [{"name": "bytes", **endian}],
             "attributes": {},
         }
-        (self.place / _METADATA).write(json.dumps(metadata).encode())
+        (self.place / ROOT).write(json.dumps(metadata).encode())
 
     def clear(self) -> None:
         """Forget all rows, but keep the files: reading a row that is not written again is an error, or gives 0."""
@@ -131,12 +131,12 @@ class RowArray:
         """For each chunk of a range: its number, the first row in it, and which rows of the range it holds."""
         assert 0 <= start <= stop <= self.n_rows, f"{self.place.url}: rows {start}:{stop} of {self.n_rows}"
         size = self._chunk_rows
-        for number in range(start // size, -(-stop // size) if stop > start and self._row_bytes else 0):
+        for number in chunk_numbers(start, stop, size) if self._row_bytes else ():
             first, last = max(start, number * size), min(stop, (number + 1) * size)
             yield number, first - number * size, slice(first - start, last - start)
 
     def _chunk(self, number: int) -> Place:
-        return self.place / ("c/" + "/".join([str(number), *["0"] * len(self.row_shape)]))
+        return chunk_file(self.place, number, 1 + len(self.row_shape))
 
 
 def _configured(name: str, **configuration: object) -> dict[str, object]:

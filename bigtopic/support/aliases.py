@@ -1,4 +1,4 @@
-"""Names that other libraries have for what is here: an unknown argument or attribute is answered with ours."""
+"""Names that other libraries use: an error about an unknown argument or attribute suggests ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 _Target = TypeVar("_Target", bound=Callable[..., Any])
 
-Names = Mapping[str, str]  # {name here: names elsewhere}
+Names = Mapping[str, str]  # {our name: names in other libraries}
 
 ARGUMENTS: Names = {
     "n_components": "num_topics n_topics nr_topics topics k",
@@ -58,7 +58,7 @@ ARGUMENTS: Names = {
     "measure": "coherence",
 }
 
-# Of the constructors of models elsewhere
+# Arguments of the constructors of other libraries' models
 SOURCES: Names = {
     "the documents go to fit(documents)": "corpus texts documents X",
     "words belong to the corpus: bigtopic.ingest(source, store, vocabulary=)": "id2word dictionary vocabulary",
@@ -116,9 +116,9 @@ OF_THE_MODULE: Names = {
 }
 
 
-def of_attribute(name: str, known: Iterable[str], elsewhere: Names) -> str:
-    """The end of a message about an unknown attribute: what it is here, else what is spelt like it; "" for neither."""
-    ours = _ours(name, elsewhere)
+def of_attribute(name: str, known: Iterable[str], names: Names) -> str:
+    """The end of a message about an unknown attribute: our name for it, else a name spelt like it; "" for neither."""
+    ours = _ours(name, names)
     return f"; use {ours[0]}" if ours else did_you_mean(name, [n for n in known if not n.startswith("_")])
 
 
@@ -128,15 +128,15 @@ def of_argument(name: str, known: Collection[str]) -> str:
     return f"; use {' and '.join(ours)}" if ours else did_you_mean(name, known)
 
 
-def _ours(name: str, elsewhere: Names) -> list[str]:
-    return [ours for ours, theirs in elsewhere.items() if name in theirs.split()]
+def _ours(name: str, names: Names) -> list[str]:
+    return [ours for ours, theirs in names.items() if name in theirs.split()]
 
 
-def missing(owner: object, name: str, elsewhere: Names) -> Any:
+def missing(owner: object, name: str, names: Names) -> Any:
     """An attribute that was not found, for `__getattr__`; one whose property raised AttributeError raises it again."""
     if name.startswith("_") or hasattr(type(owner), name):
         return object.__getattribute__(owner, name)
-    answer = of_attribute(name, dir(owner), elsewhere)
+    answer = of_attribute(name, dir(owner), names)
     raise AttributeError(f"{type(owner).__name__} has no attribute {name!r}{answer}")
 
 
@@ -164,7 +164,7 @@ def check_constructor(kind: type, args: Sequence[Any], given: Collection[str]) -
 
 
 def answering(target: _Target) -> _Target:
-    """Answer arguments that a function does not have with what they are here.
+    """Make a function that is given an unknown argument suggest our name for it.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def answering(target: _Target) -> _Target:
 
 
 def _of_settings(name: str, estimator: Any) -> str:
-    """What the argument of a method is among the settings of its estimator."""
+    """The setting of the estimator that the argument of a method may mean."""
     known = estimator.get_params() if hasattr(estimator, "get_params") else ()
     ours = [each for each in (name, *_ours(name, ARGUMENTS)) if each in known]
     return f"; give {ours[0]} to {type(estimator).__name__}()" if ours else ""

@@ -36,16 +36,16 @@ _OWN: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "M
 
 
 class _Piece(np.ndarray):
-    """Bytes from a cache line on. Not a plain array: what is made in a view of one refers to the array itself, and its
-    lease would end at once."""
+    """Bytes from a cache line on. Not a plain array: an array made in a view of one would refer to the array itself,
+    and the view, `_InUse`, would end at once."""
 
 
-_ended: deque[Any] = deque()  # pieces whose leases have ended, in any thread
+_ended: deque[Any] = deque()  # pieces that are no longer in use, from any thread
 _given_back: list[bool] = []  # not empty from `give_back` to the next request: pieces are not kept
 
 
-class _Lease(np.ndarray):
-    """A view of a piece that is in use. Arrays in the piece refer to its lease, which ends with the last of them."""
+class _InUse(np.ndarray):
+    """A view of a piece that is in use. Arrays in the piece refer to this view, which ends with the last of them."""
 
     def __del__(
         self,
@@ -53,7 +53,7 @@ class _Lease(np.ndarray):
         kind: type = _Piece,
         given_back: list[bool] = _given_back,
     ) -> None:
-        # Arguments, since at the end of the interpreter this module may be gone. A view of a lease is none
+        # Arguments, since at the end of the interpreter this module may be gone. A view of this view does not count
         if type(self.base) is kind and not given_back:
             end(self.base)
 
@@ -86,7 +86,7 @@ def empty(shape: int | tuple[int, ...], dtype: Any, *, kept: bool = True) -> np.
     size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(map(int, shape)))
     if not kept:
         return np.ndarray(shape, dtype, _mapped(max(size, 1)))
-    memory = _aligned(size) if size < SMALL else _piece(size).view(_Lease)
+    memory = _aligned(size) if size < SMALL else _piece(size).view(_InUse)
     return np.ndarray(shape, dtype, memory)
 
 
@@ -130,8 +130,8 @@ def rest(n_bytes: int | None = None) -> None:
 
 
 def give_back() -> None:
-    """Give all unused memory back to the system, with what the allocator keeps; and what is in use, when it is not any
-    more, if there is no request for memory before.
+    """Give all unused memory back to the system, with what the allocator keeps; and memory in use as soon as it is
+    unused, unless a request for memory comes first.
 
     Finalizers call this, perhaps in the middle of a request for memory, so it does not wait for the lock: the thread
     that has it is at work, and gives the memory back afterwards.
@@ -179,7 +179,7 @@ def _piece(size: int) -> np.ndarray:
 
 
 def _fresh(size: int) -> np.ndarray:
-    """Fresh memory; what is unused is given back for it, if there is no other."""
+    """Fresh memory; if there is none, unused memory is given back first."""
     try:
         return _aligned(size)
     except MemoryError:
@@ -189,7 +189,7 @@ def _fresh(size: int) -> np.ndarray:
 
 
 def _collect() -> None:
-    """Sort pieces whose leases have ended in among the unused ones; of a size, the last is the first to be used."""
+    """Sort pieces that are no longer in use in among the unused ones; of one size, the last is the first to be used."""
     while _ended:
         insort_left(_unused, _ended.popleft(), key=_held)
 

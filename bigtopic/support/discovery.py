@@ -36,7 +36,7 @@ def _found(package: str) -> Iterator[tuple[str, str]]:
 
 
 def names(package: str, attribute: str) -> list[str]:
-    """Those of `modules` that define the attribute; all are imported."""
+    """The members of `modules` that define the attribute; all are imported."""
     return [name for name, path in modules(package).items() if hasattr(import_module(path), attribute)]
 
 
@@ -68,7 +68,7 @@ def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = 
 
 
 def _defined(path: str, attribute: str, name: str) -> Any:
-    """The attribute of a module, whose name, if it has one, must be that of the file."""
+    """The attribute of a module; if it has a name, that must be the file's name."""
     module, file = import_module(path), f"{path.replace('.', '/')}.py"
     if not hasattr(module, attribute):
         raise SettingError(

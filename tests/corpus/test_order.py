@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from bigtopic.corpus.order import document_keys, key_bounds, mix, smallest_keys
+from bigtopic.corpus import select
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.order import document_keys, key_bounds, mix
 
 
 def test_mix_is_splitmix64():
@@ -37,14 +39,12 @@ def test_order_is_not_correlated_with_rows():
     assert abs(np.corrcoef(rank, np.arange(n))[0, 1]) < 5 / np.sqrt(n)
 
 
-@pytest.mark.parametrize("wanted", [1, 10, 999, 5000, 10_000])
-def test_smallest_keys_is_the_quantile(wanted):
-    keys = document_keys(5, np.arange(10_000))
-    limit = smallest_keys(wanted, len(keys), lambda: iter(np.array_split(keys, 7)))
-    assert limit == np.sort(keys)[wanted - 1]
-
-
-def test_smallest_keys_of_what_a_split_left_over():
-    keys = np.sort(document_keys(5, np.arange(10_000)))[4000:]
-    limit = smallest_keys(50, len(keys), lambda: iter([keys]))
-    assert limit == keys[49]
+@pytest.mark.parametrize("wanted", [1, 10, 999, 5000, 9999])
+def test_a_split_has_the_documents_of_the_smallest_keys(wanted):
+    corpus = from_matrix(np.ones((10_000, 1)))
+    train, test = corpus.split(wanted, random_state=5)
+    order = np.argsort(document_keys(5 + select._SALT, np.arange(10_000)))
+    assert test.rows().tolist() == sorted(order[:wanted].tolist())
+    assert train.rows().tolist() == sorted(order[wanted:].tolist())
+    if wanted == 999:  # what a split left over is divided by the keys that are left
+        assert train.split(50, random_state=5)[1].rows().tolist() == sorted(order[999:1049].tolist())

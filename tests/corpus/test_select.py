@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bigtopic.corpus.conditions import condition
+from bigtopic.corpus.select import condition
 from bigtopic.errors import SettingError
 from bigtopic.ingestion.ingest import ingest
 

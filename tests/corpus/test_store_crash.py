@@ -9,7 +9,7 @@ import pytest
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusLocked
 from bigtopic.ingestion.ingest import append, ingest
-from bigtopic.storage.names import LOCK
+from bigtopic.storage.lock import LOCK
 from bigtopic.storage.place import Place
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]

@@ -12,9 +12,8 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.corpus.stored.writer import crc32_of
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError
 from bigtopic.ingestion.ingest import append, ingest
-from bigtopic.storage.chunks import read_metadata
+from bigtopic.storage.chunks import read_metadata, read_strings
 from bigtopic.storage.place import Place
-from bigtopic.storage.string_chunks import read_strings
 
 
 @pytest.fixture(scope="module")

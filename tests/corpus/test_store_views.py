@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from bigtopic.corpus import part as part_module
+from bigtopic.corpus.card import length_histogram
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.corpus.summary.card import length_histogram
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.ingestion import ingest as ingest_module
 from bigtopic.ingestion import job

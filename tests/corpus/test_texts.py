@@ -7,7 +7,7 @@ import pytest
 import zarr
 
 import bigtopic as bt
-from bigtopic.corpus import views
+from bigtopic.corpus import store
 from bigtopic.corpus.stored.manifest import read_manifest
 from bigtopic.errors import CorpusDamaged, InputError, SettingError
 from bigtopic.ingestion import job, merge
@@ -51,7 +51,7 @@ def test_a_document_by_its_id(corpus):
 
 
 def test_many_ids_are_not_searched_for_the_nearest(corpus, monkeypatch):
-    monkeypatch.setattr(views, "MOST_COMPARED", 50)
+    monkeypatch.setattr(store, "MOST_COMPARED", 50)
     with pytest.raises(SettingError, match=r"no document 'D8' in this corpus$"):
         corpus.document("D8")
 

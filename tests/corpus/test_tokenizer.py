@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bigtopic.corpus.text.characters import IGNORED, marks
-from bigtopic.corpus.text.collocations import CollocationCounts
-from bigtopic.corpus.text.sentences import split_sentences
+from bigtopic.corpus.text.segmentation import IGNORED, marks, split_sentences
 from bigtopic.corpus.text.stopwords import ENGLISH
 from bigtopic.corpus.text.tokenizer import TextSettings, Tokenizer
-from bigtopic.corpus.text.tokens import NotAWord
+from bigtopic.corpus.text.tokens import CollocationCounts, NotAWord
 from bigtopic.errors import SettingError
 
 TEXTS = [

@@ -24,8 +24,8 @@ from bigtopic.estimators import inputs
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.ingestion.in_memory import ENTRY_BYTES
 from bigtopic.ingestion.ingest import ingest
+from bigtopic.ingestion.job import ENTRY_BYTES
 from bigtopic.questions.table import Table
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stop words:bigtopic.errors.BigtopicWarning")

@@ -20,7 +20,7 @@ from bigtopic.errors import (
     VocabularyMismatch,
 )
 from bigtopic.estimators.lda import LDA
-from bigtopic.ingestion import job, names, parse, tally
+from bigtopic.ingestion import job, parse, tally, vocabularies
 from bigtopic.ingestion.ingest import append, compact, ingest
 from bigtopic.storage.place import Place
 
@@ -108,7 +108,7 @@ def test_vocabulary_counted_outside_memory(tmp_path, monkeypatch, small_chunks):
     texts = random_texts(500)
     settings = {"min_df": 2, "max_features": 60, "n_threads": 1}
     inside = ingest(texts, tmp_path / "inside.zarr", **settings)
-    monkeypatch.setattr(names, "WordTally", lambda scratch, limit=50: tally.WordTally(scratch, limit))
+    monkeypatch.setattr(vocabularies, "WordTally", lambda scratch, limit=50: tally.WordTally(scratch, limit))
     monkeypatch.setattr(tally, "_PIECE", 7)
     outside = ingest(texts, tmp_path / "outside.zarr", **settings)
     assert outside.fingerprint == inside.fingerprint
@@ -351,7 +351,9 @@ def test_limits_of_an_append_are_for_its_new_words(tmp_path, monkeypatch, limits
     expected = {"min_df": ["dog", "emu"], "max_df": ["bird"], "max_features": ["dog"]}[next(iter(limits))]
     for outside in (False, True):
         if outside:
-            monkeypatch.setattr(names, "WordTally", lambda scratch, limit=2: tally.WordTally(scratch, limit))
+            monkeypatch.setattr(
+                vocabularies, "WordTally", lambda scratch, limit=2: tally.WordTally(scratch, limit)
+            )
             monkeypatch.setattr(tally, "_PIECE", 1)
         corpus = ingest(["cat", "cat sat"], tmp_path / "c.zarr", overwrite=True, n_threads=1)
         longer = append(corpus, [text.replace("bird", "sat bird") for text in texts], n_threads=1, **limits)

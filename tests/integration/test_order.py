@@ -115,7 +115,7 @@ def test_there_are_two_orders(corpus, ask):
 
 
 def test_iteration_gathers_runs_of_the_source(corpus, monkeypatch):
-    from bigtopic.corpus import views as module
+    from bigtopic.corpus import documents as module
 
     monkeypatch.setattr(module, "PART_ENTRIES", 700)
     assert [document.row for document in corpus] == list(range(N_DOCS))

@@ -12,11 +12,11 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.errors import CorpusLocked, SettingError
 from bigtopic.ingestion.ingest import append, compact, ingest
-from bigtopic.storage import lease, remote
-from bigtopic.storage.lease import Lease
-from bigtopic.storage.names import LOCK
+from bigtopic.storage import lock as lease
+from bigtopic.storage import remote
+from bigtopic.storage.lock import LOCK, Lease
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import RemoteHold
+from bigtopic.storage.writers import RemoteWriter
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 
@@ -123,12 +123,12 @@ def test_odd_lock_objects(bucket, content):
     """They end like those of a dead writer, and until then the message stands."""
     place = Place.of(bucket.url("store"), bucket.options)
     (place / LOCK).write(content)
-    assert str(place.url) in Lease(place)._message()
+    assert str(place.url) in str(Lease(place)._locked())
     with Lease(place) as held:
         held.check()
 
 
-class Overtaken(RemoteHold):
+class Overtaken(RemoteWriter):
     """A writer that stands still before it commits, for as long as it takes the next one to do its work."""
 
     meanwhile = None
@@ -151,11 +151,11 @@ def test_who_was_overtaken_cannot_commit(bucket, monkeypatch, existing, unseen):
         ingest(OLD, place.url, **settings)
 
     def next_writer():
-        monkeypatch.setattr(transaction, "RemoteHold", RemoteHold)
+        monkeypatch.setattr(transaction, "RemoteWriter", RemoteWriter)
         ingest(["the next writer"], place.url, overwrite=True, **settings)
 
     Overtaken.meanwhile = next_writer
-    monkeypatch.setattr(transaction, "RemoteHold", Overtaken)
+    monkeypatch.setattr(transaction, "RemoteWriter", Overtaken)
     if unseen:
         monkeypatch.setattr(Lease, "check", lambda self: None)
     match = "changed by another writer" if unseen else "another writer took the lock over"
@@ -263,7 +263,7 @@ def test_what_is_appended_while_compact_waits_for_the_lock_is_not_lost(place, mo
 
 APPENDER = """
 import json, sys, time
-from bigtopic.storage import lease
+from bigtopic.storage import lock as lease
 from bigtopic.errors import CorpusLocked
 from bigtopic.ingestion.ingest import append
 lease.EXPIRES, lease.RENEWED = 3.0, 0.3

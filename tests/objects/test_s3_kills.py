@@ -15,7 +15,7 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusVersionError, ModelError
 from bigtopic.estimators.persistence import load_model
 from bigtopic.ingestion.ingest import append, ingest
-from bigtopic.storage import lease
+from bigtopic.storage import lock as lease
 
 SCRIPT = Path(__file__).with_name("victims.py")
 spec = importlib.util.spec_from_file_location("victims", SCRIPT)

@@ -16,8 +16,8 @@ from s3fs import S3FileSystem
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import append, compact, ingest
-from bigtopic.storage import lease
-from bigtopic.storage.names import LOCK
+from bigtopic.storage import lock as lease
+from bigtopic.storage.lock import LOCK
 
 EXPIRES, RENEWED = 1.0, 0.2
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bigtopic.corpus.documents import Document
 from bigtopic.corpus.readers import open_source
-from bigtopic.corpus.views import Document
-from bigtopic.ingestion.in_memory import read_corpus
+from bigtopic.ingestion.job import read_corpus
 from bigtopic.questions.documents import DocumentTopics
 from bigtopic.questions.table import Table
 from bigtopic.questions.tree import TopicTree

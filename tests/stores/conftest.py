@@ -22,8 +22,8 @@ import zarr
 
 import bigtopic as bt
 from bigtopic.errors import CorpusVersionError, ModelError
-from bigtopic.storage.journal import journals
 from bigtopic.storage.place import Place
+from bigtopic.storage.writers import journals
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 NEW = ["a bird sang", "the dog sang"]

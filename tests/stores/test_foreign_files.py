@@ -10,7 +10,8 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError, StoreError
-from bigtopic.storage.names import JOURNAL, LOCK
+from bigtopic.storage.lock import LOCK
+from bigtopic.storage.writers import JOURNAL
 
 HERE = {"n_threads": 1, "progress": False}
 OLD, NEW = ["a cat sat", "a dog ran"], ["a bird sang"]

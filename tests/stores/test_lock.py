@@ -19,8 +19,7 @@ import pytest
 import bigtopic as bt
 from bigtopic.errors import BigtopicError, CorpusLocked, StoreError
 from bigtopic.storage import lock
-from bigtopic.storage.lock import WriterLock
-from bigtopic.storage.names import LOCK
+from bigtopic.storage.lock import LOCK, WriterLock
 from bigtopic.storage.place import Place
 
 HERE = {"n_threads": 1, "progress": False}

@@ -91,7 +91,7 @@ def learned_from(estimator: Any, model: str, corpus: Any) -> str:
 
 def _n_held_out(settings: Mapping[str, Any], n_docs: int) -> int:
     """How many of its own documents a run held out."""
-    from bigtopic.corpus.split import n_test_documents
+    from bigtopic.corpus.select import n_test_documents
 
     share = settings.get("validation")
     return 0 if share is None else n_test_documents(share, n_docs)

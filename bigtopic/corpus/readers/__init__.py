@@ -20,7 +20,7 @@ from bigtopic.corpus.readers.containers.lines import check_encoding
 from bigtopic.corpus.readers.formats import known_formats
 from bigtopic.corpus.readers.signatures import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary, vocabulary_names
-from bigtopic.corpus.text.divide import PARAGRAPHS, checked_division
+from bigtopic.corpus.text.segmentation import PARAGRAPHS, checked_division
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean
 from bigtopic.wording import counted

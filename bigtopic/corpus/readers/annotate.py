@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File, expand
 from bigtopic.corpus.readers.containers.lines import all_lines
 from bigtopic.corpus.readers.support.columns import column, id_texts
 from bigtopic.corpus.readers.support.counts import author_csr
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError, argument

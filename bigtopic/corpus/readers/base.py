@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, Self
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.tokenizer import TextSettings
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Parts and names on disk, opened where they are used."""
+"""Parts and names on disk: opened where they are used, and checked then: type, length, chunks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 
 from bigtopic.corpus.columns import absent, array_name, converted, kinds_of
 from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord, read_manifest
-from bigtopic.corpus.stored.stored_arrays import read_any, read_text, typed_array
+from bigtopic.corpus.stored.schema import TYPES
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
-from bigtopic.storage.chunks import REMEDY, ChunkedArray
+from bigtopic.storage.chunks import REMEDY, ChunkedArray, read_metadata, read_strings, remedy_of_missing
 from bigtopic.storage.json_rules import LARGEST
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["StoredNames", "StoredPart", "stored_kinds", "stored_names", "stored_parts"]
+__all__ = [
+    "StoredNames",
+    "StoredPart",
+    "read_any",
+    "stored_kinds",
+    "stored_names",
+    "stored_parts",
+    "typed_array",
+]
 
 # Parts a process keeps open, each with 16 bytes a document and a few decoded chunks: one for every thread that reads.
 OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
@@ -99,7 +107,7 @@ class StoredPart:
     def ids(self, start: int, stop: int) -> np.ndarray:
         if not self.has_ids:
             return word_array([str(row) for row in self.rows(start, stop).tolist()])
-        return read_text(self.root, f"{self.record.path}/obs/document_id", start, stop, self.n_docs)
+        return read_any(self.root, f"{self.record.path}/obs/document_id", start, stop, self.n_docs, text=True)
 
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         return {name: self._column(name, start, stop) for name in names}
@@ -117,7 +125,7 @@ class StoredPart:
     def texts(self, start: int, stop: int) -> np.ndarray:
         if not self.has_text:
             return np.full(len(self.rows(start, stop)), "", object)
-        return _open_text(self).read(start, stop)
+        return _open(self).texts(start, stop)
 
     def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
         """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""
@@ -168,6 +176,22 @@ class _OpenPart:
             authors,
         )
 
+    @cached_property
+    def _text(self) -> tuple[ChunkedArray, np.ndarray]:
+        """UTF-8, one document after the other, and the offsets of all documents."""
+        utf8 = self.array("text/utf8", None)
+        return utf8, _offsets(self._part, "text/indptr", len(utf8))
+
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        start, stop, _ = slice(start, stop).indices(self._part.n_docs)
+        utf8, indptr = self._text
+        cuts = indptr[start : max(start, stop) + 1]
+        data = utf8[int(cuts[0]) : int(cuts[-1])].tobytes()
+        try:
+            return word_array([data[a:b].decode() for a, b in pairwise((cuts - cuts[0]).tolist())])
+        except UnicodeDecodeError as error:
+            raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
+
 
 def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
     """Where the entries of each document begin and end, int64 (n_docs + 1,)."""
@@ -178,32 +202,7 @@ def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
     return indptr
 
 
-@lru_cache(maxsize=OPEN_PARTS)
-def _open(part: StoredPart) -> _OpenPart:
-    return _OpenPart(part)
-
-
-class _OpenText:
-    """The text of a part: UTF-8, one document after the other, with the offsets of all documents in memory."""
-
-    def __init__(self, part: StoredPart) -> None:
-        self._part = part
-        self._utf8 = typed_array(part.root, part.record.path_of("text/utf8"), None)
-        self._indptr = _offsets(part, "text/indptr", len(self._utf8))
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        start, stop, _ = slice(start, stop).indices(self._part.n_docs)
-        cuts = self._indptr[start : max(start, stop) + 1]
-        data = self._utf8[int(cuts[0]) : int(cuts[-1])].tobytes()
-        try:
-            return word_array([data[a:b].decode() for a, b in pairwise((cuts - cuts[0]).tolist())])
-        except UnicodeDecodeError as error:
-            raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
-
-
-@lru_cache(maxsize=OPEN_PARTS)
-def _open_text(part: StoredPart) -> _OpenText:
-    return _OpenText(part)
+_open = lru_cache(OPEN_PARTS)(_OpenPart)
 
 
 def stored_parts(root: Place, manifest: Manifest, session: str) -> list[StoredPart]:
@@ -229,7 +228,7 @@ class StoredNames:
     """Loads the arrays of a vocabulary, or of author names, when they are needed.
 
     An append replaces them by longer ones: in a corpus opened before it, the first `size` words stay the same, and
-    frequencies are those of the corpus as it is now.
+    frequencies are the current ones.
     """
 
     root: Place
@@ -250,7 +249,7 @@ class StoredNames:
     def _read(self, names: NameList, name: str) -> np.ndarray:
         path = f"{names.path}/{name}"
         if name == "words":
-            return read_text(self.root, path, size=names.size)
+            return read_any(self.root, path, size=names.size, text=True)
         values = typed_array(self.root, path, names.size)[:]
         most = LARGEST if values.dtype.kind == "i" else sys.float_info.max
         if len(values) and not (values.min() >= 0 and values.max() <= most):
@@ -272,3 +271,62 @@ class StoredNames:
 def stored_names(root: Place, names: NameList) -> Vocabulary:
     """A vocabulary, or author names, whose arrays are read when they are needed."""
     return Vocabulary.stored(StoredNames(root, names), names.size, names.named, names.fingerprint)
+
+
+def typed_array(root: Place, path: str, size: int | None) -> ChunkedArray:
+    """An array of numbers of the format, which must have the type that belongs to its name, and this many values.
+
+    Raises
+    ------
+    CorpusDamaged
+        When it is missing, or is another array.
+    """
+    what = f"{root.url}/{path}"
+    array = ChunkedArray(root / path, what)
+    _check_length(what, array.shape, size)
+    expected = TYPES[path.rpartition("/")[2]]
+    if array.dtype != np.dtype(expected):
+        raise CorpusDamaged(f"{what} has the type {array.dtype}, but must have {expected}; {REMEDY}")
+    return array
+
+
+def _check_length(what: str, shape: tuple[int, ...], size: int | None) -> None:
+    if len(shape) != 1:
+        raise CorpusDamaged(f"{what} has {len(shape)} dimensions, but must have one; {REMEDY}")
+    if size is not None and shape[0] != size:
+        raise CorpusDamaged(f"{what} has {shape[0]} values, but the manifest says {size}; {REMEDY}")
+
+
+def read_any(
+    root: Place,
+    path: str,
+    start: int | None = None,
+    stop: int | None = None,
+    size: int | None = None,
+    text: bool = False,
+) -> np.ndarray:
+    """Part of a one-dimensional array of any type; strings come as objects.
+
+    Parameters
+    ----------
+    size : values that the array must have, if that is known
+    text : whether it must hold strings
+
+    Raises
+    ------
+    CorpusDamaged
+        When the array or one of its chunks is missing or damaged.
+    """
+    what = f"{root.url}/{path}"
+    metadata = read_metadata(root / path, what)
+    _check_length(what, metadata.shape, size)
+    if not metadata.text:
+        if text:
+            raise CorpusDamaged(f"{what} holds numbers, but must hold strings; {REMEDY}")
+        return ChunkedArray(root / path, what)[slice(start, stop)]
+    start, stop, _ = slice(start, stop).indices(metadata.shape[0])
+    try:
+        return read_strings(root / path, metadata, start, stop)
+    except (FileNotFoundError, ValueError, MemoryError) as error:
+        remedy = remedy_of_missing() if isinstance(error, FileNotFoundError) else REMEDY
+        raise CorpusDamaged(f"{what} is missing or damaged ({error}); {remedy}") from error

@@ -3,7 +3,7 @@
     lock -> sweep what a killed writer left -> write parts and names, invisible -> fsync -> replace manifest -> sweep
 
 Whatever happens before the manifest is replaced, a reader sees the old corpus (or none); after it, the new one.
-`bigtopic.storage.hold` has the lock, and the list of what may be swept.
+`bigtopic.storage.writers` has the lock, and the list of what may be swept.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from types import TracebackType
 
 from bigtopic.corpus.stored.manifest import (
-    ELSEWHERE,
+    ANEW,
     Manifest,
     Unfinished,
     checked_manifest,
@@ -22,13 +21,9 @@ from bigtopic.corpus.stored.manifest import (
 )
 from bigtopic.corpus.stored.schema import MOST_NUMBERS
 from bigtopic.errors import CorpusDamaged
-from bigtopic.storage.endings import settle
-from bigtopic.storage.hold import Hold
-from bigtopic.storage.journal import require_free
-from bigtopic.storage.names import FOLDERS
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import RemoteHold
-from bigtopic.storage.zarr_group import replace_group
+from bigtopic.storage.writers import FolderWriter, RemoteWriter, require_free
+from bigtopic.storage.zarr_metadata import replace_group
 
 __all__ = ["Transaction", "current_manifest"]
 
@@ -49,7 +44,7 @@ def current_manifest(root: Place) -> Manifest | None:
         When the manifest cannot be understood.
     """
     manifest = _manifest(root)
-    if manifest is None and root.local:  # behind a URL, the hold looks at what is there
+    if manifest is None and root.local:  # behind a URL, the writer looks at what is there
         require_free(root, _WHAT)
     return manifest
 
@@ -80,34 +75,31 @@ class Transaction:
 
     def __init__(self, root: Place, scratch: Place | None = None) -> None:
         self.root = root
-        self._remote = None if root.local else RemoteHold(root, _WHAT, _listed_at)
-        self._hold = self._remote or Hold(root, _WHAT, _listed_at)
-        self.scratch = (scratch or root) / f".scratch-{self._hold.token}"
+        self._writer = (FolderWriter if root.local else RemoteWriter)(root, _WHAT, _listed_at)
+        name = f".scratch-{self._writer.token}"
+        self.scratch = (scratch or root) / name
         self._scratch_outside = scratch is not None
-        self.drafts = root / f".scratch-{self._hold.token}" if root.local else root
-        if self._remote is not None and scratch is not None:
-            self._remote.scratch = self.scratch
+        self.drafts = root / name if root.local else root
+        if scratch is not None and isinstance(self._writer, RemoteWriter):
+            self._writer.scratch = self.scratch
         self.old: Manifest | None = None
 
     def __enter__(self) -> Transaction:
-        self._hold.__enter__()
+        self._writer.__enter__()
         try:
             self.old = _manifest(self.root)
-            self._begin()
+            # All that will be made, but for the parts, whose number is not known yet.
+            names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
+            self.claim(["zarr.json", "zarr.json.partial", f".scratch-{self._writer.token}", *names])
+            for place in {self.scratch, self.drafts}:
+                if place.local:
+                    place.make_folder()
+            if self.old is None and self.root.local:
+                replace_group(self.root, {})
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
         return self
-
-    def _begin(self) -> None:
-        """List what will be made, but for the parts, whose number is not known yet; make the scratch folder."""
-        names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
-        self.claim(["zarr.json", "zarr.json.partial", f".scratch-{self._hold.token}", *names])
-        for place in {self.scratch, self.drafts}:
-            if place.local:
-                place.make_folder()
-        if self.old is None and self.root.local:
-            replace_group(self.root, {})
 
     @property
     def generation(self) -> int:
@@ -116,7 +108,7 @@ class Transaction:
 
     @property
     def next_part(self) -> int:
-        """Number of the first part to be written: higher than that of any part, committed or not."""
+        """Number of the first part to be written: higher than all numbers of parts, committed or not."""
         there = [int(found[0]) for name in (self.root / "parts").names() if (found := _NUMBER.match(name))]
         return max([0 if self.old is None else self.old.next_part, *(number + 1 for number in there)])
 
@@ -131,9 +123,9 @@ class Transaction:
         if number >= MOST_NUMBERS:
             field = "next_part" if folder == "parts" else "generation"
             raise CorpusDamaged(
-                f"{self.root.url} cannot be written to again, because its {field} is at the last number; {ELSEWHERE}"
+                f"{self.root.url} cannot be written to again, because its {field} is at the last number; {ANEW}"
             )
-        return f"{folder}/{number:08d}" + ("" if self._remote is None else f"-{self._remote.token}")
+        return f"{folder}/{number:08d}" + ("" if self.root.local else f"-{self._writer.token}")
 
     def claim(self, paths: Iterable[str]) -> None:
         """List paths below the root before anything is made there.
@@ -143,11 +135,9 @@ class Transaction:
         CorpusExists
             When something is there that is not of this store.
         """
-        if not isinstance(self._hold, Hold):  # behind a URL, the names say whose they are
-            return
         paths = list(paths)
         folders = {path.rpartition("/")[0] for path in paths} - {""}
-        self._hold.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
+        self._writer.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
 
     def install(self, draft: Place, path: str) -> None:
         """Move what was written as `path` below a draft of the store to this path in the store, in one step."""
@@ -168,29 +158,15 @@ class Transaction:
         CorpusLocked
             When another writer took over a lock that this process did not renew in time.
         """
-        attributes = checked_manifest(self.root, manifest)
-        if self._remote is not None:
-            old = set() if self.old is None else _listed(self.old)
-            self._remote.commit(attributes, old - _listed(manifest))
-            return
-        assert isinstance(self._hold, Hold)
-        if self.old is not None:
-            self._hold.replace(_listed(self.old) - _listed(manifest))
-        for path in [path for folder in FOLDERS for path in (f"{folder}/zarr.json", folder)]:
-            if (self.root / path).exists():
-                (self.root / path).sync(recursive=False)
-        self.root.sync(recursive=False)
-        replace_group(self.root, attributes)
-        settle(self.root, self.root)
+        old = set() if self.old is None else _listed(self.old)
+        self._writer.commit(checked_manifest(self.root, manifest), old - _listed(manifest))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             if self._scratch_outside:
                 self.scratch.remove()
         finally:
-            self._hold.__exit__(kind, error, trace)
+            self._writer.__exit__(kind, error, trace)
 
 
 def _listed_at(root: Place) -> set[str] | None:

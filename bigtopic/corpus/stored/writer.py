@@ -1,24 +1,34 @@
-"""Writing parts and names. Everything written here is invisible until a manifest that lists it is committed."""
+"""Writing parts and names, and verifying them against their manifest.
+
+Everything written here is invisible until a manifest that lists it is committed.
+"""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.columns import array_name
+from bigtopic.corpus.documents import DocumentsInParts
+from bigtopic.corpus.part import ENTRIES_AT_ONCE, PartView
 from bigtopic.corpus.stored.manifest import NameList, PartRecord
-from bigtopic.corpus.stored.schema import CHUNK, FILL, STRING_CHUNK
-from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.storage.chunks import chunk_codecs, write_chunk
+from bigtopic.corpus.stored.schema import CHUNK, FILL, STRING_CHUNK, TYPES
+from bigtopic.corpus.stored.stored_part import StoredPart, read_any
+from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
+from bigtopic.errors import CorpusDamaged
+from bigtopic.storage.chunks import REMEDY, ChunkedArray, chunk_codecs, read_metadata, write_chunk
 from bigtopic.storage.place import Place, zarr_store
 from bigtopic.support import buffers
 from bigtopic.types import Block
 
-__all__ = ["ArrayWriter", "PartWriter", "crc32_of", "write_names"]
+__all__ = ["ArrayWriter", "PartWriter", "VerifyReport", "crc32_of", "verify", "verify_part", "write_names"]
 
 
 def crc32_of(values: np.ndarray, before: int = 0) -> int:
@@ -122,30 +132,24 @@ class PartWriter:
         self._columns = tuple(columns)
         self._has_ids = has_ids
         part = zarr.open_group(zarr_store(root), path=path, mode="a")
-        matrix = part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
-        obs = part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
-        self._arrays = {
-            "X/indptr": ArrayWriter(root, matrix, "indptr", n_docs + 1, "int64"),
-            "X/indices": ArrayWriter(root, matrix, "indices", nnz, "int32"),
-            "X/data": ArrayWriter(root, matrix, "data", nnz, "float32"),
-            "obs/source_row": ArrayWriter(root, obs, "source_row", n_docs, "int64"),
-            "obs/n_tokens": ArrayWriter(root, obs, "n_tokens", n_docs, "float64"),
-        }
+        part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
+        part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
+        sizes = {"X/indptr": n_docs + 1, "X/indices": nnz, "X/data": nnz}
+        sizes |= {"obs/source_row": n_docs, "obs/n_tokens": n_docs}
         if has_ids:
-            self._arrays["obs/document_id"] = ArrayWriter(root, obs, "document_id", n_docs, "string")
-        for name, dtype in columns.items():
-            array = array_name(name)
-            self._arrays[f"obs/{array}"] = ArrayWriter(root, obs, array, n_docs, dtype)
+            sizes["obs/document_id"] = n_docs
+        types = {f"obs/{array_name(name)}": dtype for name, dtype in columns.items()}
+        sizes |= dict.fromkeys(types, n_docs)
         if n_pairs is not None:
-            authors = part.create_group("authors")
-            self._arrays["authors/indptr"] = ArrayWriter(root, authors, "indptr", n_docs + 1, "int64")
-            self._arrays["authors/indices"] = ArrayWriter(root, authors, "indices", n_pairs, "int32")
+            sizes |= {"authors/indptr": n_docs + 1, "authors/indices": n_pairs}
         if n_text is not None:
-            text = part.create_group("text")
-            self._arrays["text/indptr"] = ArrayWriter(root, text, "indptr", n_docs + 1, "int64")
-            self._arrays["text/utf8"] = ArrayWriter(root, text, "utf8", n_text, "uint8")
-        for name in ("X/indptr", "authors/indptr", "text/indptr"):
-            if name in self._arrays:
+            sizes |= {"text/indptr": n_docs + 1, "text/utf8": n_text}
+        self._arrays: dict[str, ArrayWriter] = {}
+        for name, size in sizes.items():
+            folder, _, array = name.partition("/")
+            dtype = types.get(name) or TYPES[array]
+            self._arrays[name] = ArrayWriter(root, part.require_group(folder), array, size, dtype)
+            if array == "indptr":
                 self._arrays[name].add(np.zeros(1, np.int64))
 
     def add(self, block: Block, ids: np.ndarray | None, columns: Mapping[str, np.ndarray]) -> None:
@@ -208,13 +212,107 @@ def write_names(root: Place, path: str, names: Vocabulary) -> NameList:
         values = getattr(names, name)
         if values is not None:
             writer = ArrayWriter(root, group, name, names.size, dtype)
-            for piece in _pieces(values):
-                writer.add(piece)
+            for start in range(0, len(values), STRING_CHUNK):
+                writer.add(values[start : start + STRING_CHUNK])
             writer.close()
     (root / path).sync()
     return NameList(path, names.size, names.named, names.fingerprint)
 
 
-def _pieces(values: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(values), STRING_CHUNK):
-        yield values[start : start + STRING_CHUNK]
+@dataclass(frozen=True)
+class VerifyReport:
+    """The figures of what was read and found correct."""
+
+    n_parts: int
+    n_arrays: int
+    n_docs: int
+    nnz: int
+
+
+def verify(corpus: DocumentsInParts) -> VerifyReport:
+    """See `Corpus.verify`. Of a view, the stored parts behind it are read whole."""
+    parts = [part.base if isinstance(part, PartView) else part for part in corpus.parts]
+    stored = [part for part in parts if isinstance(part, StoredPart)]
+    n_arrays = sum(verify_part(part) for part in stored)
+    for part in stored:
+        _verify_documents(part)
+    _verify_rows(stored)
+    _verify_vocabulary(corpus)
+    if corpus.author_vocabulary is not None:
+        _verify_names(corpus, corpus.author_vocabulary, "the names of the authors")
+    return VerifyReport(
+        len(parts), n_arrays, sum(part.n_docs for part in parts), sum(part.nnz for part in parts)
+    )
+
+
+def verify_part(part: StoredPart) -> int:
+    """Read every chunk of a part afresh and compare checksums; returns the number of arrays.
+
+    Raises
+    ------
+    CorpusDamaged
+        Names the array.
+    """
+    fresh = replace(part, session=uuid4().hex)
+    for name, expected in part.record.crc32.items():
+        path = part.record.path_of(name)
+        what, crc = f"{part.root.url}/{path}", 0
+        if read_metadata(part.root / path, what).text:
+            crc = crc32_of(read_any(part.root, path))
+        else:
+            array = ChunkedArray(part.root / path, what)
+            for start in range(0, len(array), 4 * CHUNK):
+                crc = crc32_of(array[start : start + 4 * CHUNK], crc)
+        if f"{crc:08x}" != expected:
+            raise CorpusDamaged(f"{what} does not match the checksum in the manifest; {REMEDY}")
+    fresh.read(0, 1)
+    return len(part.record.crc32)
+
+
+def _verify_documents(part: StoredPart) -> None:
+    """Check that word ids ascend within each document, and its counts add up to its tokens."""
+    step = max(1, ENTRIES_AT_ONCE * part.n_docs // max(part.nnz, 1))
+    for start in range(0, part.n_docs, step):
+        block = part.read(start, start + step)
+        falls = block.words[1:] <= block.words[:-1]
+        begins = block.indptr[(block.indptr > 0) & (block.indptr < len(block.words))]
+        falls[begins - 1] = False  # the first word of a document has no predecessor
+        if falls.any():
+            document = np.searchsorted(block.indptr, np.flatnonzero(falls)[0], "right") - 1
+            raise CorpusDamaged(
+                f"{part.name}/X/indices: the words of document {start + document} are not in ascending order; {REMEDY}"
+            )
+        wrong = ~np.isclose(document_tokens(block), part.tokens(start, start + step), rtol=1e-9, atol=0)
+        if wrong.any():
+            raise CorpusDamaged(
+                f"{part.name}/obs/n_tokens: the counts of document {start + np.flatnonzero(wrong)[0]} add up to "
+                f"another number; {REMEDY}"
+            )
+
+
+def _verify_rows(parts: Sequence[StoredPart]) -> None:
+    """Check that no two documents have the same source row."""
+    rows = np.sort(np.concatenate([part.rows(0, part.n_docs) for part in parts])) if parts else np.empty(0)
+    twice = rows[1:][rows[1:] == rows[:-1]]
+    if len(twice):
+        raise CorpusDamaged(f"{parts[0].root.url}: obs/source_row has {twice[0]} more than once; {REMEDY}")
+
+
+def _verify_vocabulary(corpus: DocumentsInParts) -> None:
+    known = _verify_names(corpus, corpus.vocabulary, "the words of the vocabulary")
+    if corpus.counted:
+        df, tf = known.counted
+        for name, found, expected in (
+            ("document_frequency", df.sum(), corpus.nnz),
+            ("frequency", tf.sum(), corpus.n_tokens),
+        ):
+            if not np.isclose(found, expected, rtol=1e-9):
+                raise CorpusDamaged(f"{corpus.url}: {name} of the vocabulary sums to {found}, not {expected}")
+
+
+def _verify_names(corpus: DocumentsInParts, names: Vocabulary, what: str) -> Vocabulary:
+    """Check the fingerprint of words or author names; returns them as they are read now."""
+    fresh = copy(names)  # without the arrays that the store can give again
+    if fingerprint_words(fresh.words, fresh.size) != names.fingerprint:
+        raise CorpusDamaged(f"{corpus.url}: {what} do not match the manifest; {REMEDY}")
+    return fresh

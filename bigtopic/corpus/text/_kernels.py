@@ -1,5 +1,4 @@
-"""Text to word ids, and word ids to bags of words: hundreds of megabytes per second, without the interpreter's lock;
-and where the records of CSV begin.
+"""Text to word ids, hundreds of megabytes per second, without the interpreter's lock; and where records of CSV begin.
 
 Text is first folded, so that words are runs of bytes with one zero after each. A word is then read as two integers of
 eight bytes, low and high, found with one look-up in an open-addressing table and compared with what is there. Of views
@@ -9,17 +8,13 @@ of bytes as integers, the first byte is the lowest.
 import numpy as np
 from numba import njit
 
-__all__ = ["AFTER_LETTER", "NOT_HERE", "count_words", "fold_text", "next_record", "number_words"]
+__all__ = ["AFTER_LETTER", "NOT_HERE", "fold_text", "next_record", "number_words"]
 
 NOT_HERE, AFTER_LETTER = 0x110000, 0x220000
 """Codes from which on `fold_text` treats a character in another way; multiples of the number of characters."""
 
 _BYTES, _TOP_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _ZERO, _ONE, _BYTE = np.uint64(0), np.uint64(1), np.uint64(0xFF)
-# The position of a single bit: its product with this number begins with six bits that are its own.
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_POSITIONS = np.zeros(64, np.int64)
-_POSITIONS[(_DE_BRUIJN << np.arange(64, dtype=np.uint64)) >> np.uint64(58)] = np.arange(64)
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -209,47 +204,6 @@ def number_words(folded, eights, ends, slots, tags, begins, words, word_bytes, i
             document += 1
     done[0], done[1], done[2], done[3], done[4] = document, at, token, n_words, filled
     return room
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def count_words(ids, n_tokens, totals, bits, groups, indptr, words, counts):
-    """Count the words of documents: CSR with words ascending per document.
-
-    The words of a document are marked in a set of bits, in which they are then found in order.
-
-    Parameters
-    ----------
-    ids : int64 (n_tokens,), the words
-    n_tokens : int64 (n_docs,), tokens up to the end of each document
-    totals : int64 (n_words,), zeros: tokens of each word in a document
-    bits : uint64 (n_words // 64 + 1,), zeros: a bit for each word
-    groups : uint64 (n_words // 4096 + 1,), zeros: a bit for each element of `bits`
-    indptr : int64 (n_docs + 1,), zeros, filled
-    words, counts : int32 and float32 (n_tokens,), of which the first indptr[-1] are filled
-    """
-    token = 0
-    n_entries = 0
-    for document in range(len(n_tokens)):
-        while token < n_tokens[document]:
-            word = ids[token]
-            totals[word] += 1
-            bits[word >> 6] |= _ONE << np.uint64(word & 63)
-            groups[word >> 12] |= _ONE << np.uint64(word >> 6 & 63)
-            token += 1
-        for i in range(len(groups)):
-            while groups[i] != 0:
-                j = 64 * i + _POSITIONS[(groups[i] & (_ZERO - groups[i])) * _DE_BRUIJN >> np.uint64(58)]
-                groups[i] &= groups[i] - _ONE
-                rest = bits[j]
-                bits[j] = 0
-                while rest != 0:
-                    word = 64 * j + _POSITIONS[(rest & (_ZERO - rest)) * _DE_BRUIJN >> np.uint64(58)]
-                    rest &= rest - _ONE
-                    words[n_entries] = word
-                    counts[n_entries] = totals[word]
-                    totals[word] = 0
-                    n_entries += 1
-        indptr[document + 1] = n_entries
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

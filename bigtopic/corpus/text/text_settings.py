@@ -117,13 +117,26 @@ class TextSettings:
                     f"pass the same function again as {argument(name, ...)}"
                 )
             values[name] = function
-        return _restored(cls, values)
+        pattern, words = values.get("token_pattern", cls.token_pattern), values.get("stop_words")
+        damaged = "the stored settings of the tokeniser are damaged:"
+        if not isinstance(pattern, str) or (isinstance(words, str) and words != "english"):
+            raise SettingError(f"{damaged} {argument('token_pattern')} or {argument('stop_words')}")
+        if pattern not in _GIVEN:
+            raise SettingError(
+                f"this text was tokenised with {argument('token_pattern', pattern)}; stored patterns are not trusted, "
+                "because a malicious one could run forever: pass the same pattern again as "
+                f"{argument('token_pattern', ...)}"
+            )
+        try:
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"{damaged} {error}") from error
 
     @classmethod
     def like(cls, values: Mapping[str, Any], **functions: Any) -> TextSettings:
-        """Those of a manifest for further documents: the collocations it found, and no document is dropped.
+        """The settings of a manifest for further documents: the collocations it found, and no document is dropped.
 
-        `functions` are those of `from_dict`.
+        `functions` : see `from_dict`.
 
         Raises
         ------
@@ -133,24 +146,6 @@ class TextSettings:
         joined = values.get("collocations") is not None
         pairs = [*map(list, stored_pairs(values))] if joined else None
         return cls.from_dict({**values, "collocations": pairs, "min_doc_length": 0}, **functions)
-
-
-def _restored(cls: type[TextSettings], values: dict[str, Any]) -> TextSettings:
-    pattern, words = values.get("token_pattern", TextSettings.token_pattern), values.get("stop_words")
-    if not isinstance(pattern, str) or (isinstance(words, str) and words != "english"):
-        raise SettingError(
-            f"the stored settings of the tokeniser are damaged: {argument('token_pattern')} or {argument('stop_words')}"
-        )
-    if pattern not in _GIVEN:
-        raise SettingError(
-            f"this text was tokenised with {argument('token_pattern', pattern)}; stored patterns are not trusted, "
-            "because a "
-            f"malicious one could run forever: pass the same pattern again as {argument('token_pattern', ...)}"
-        )
-    try:
-        return cls(**values)
-    except (TypeError, ValueError) as error:
-        raise SettingError(f"the stored settings of the tokeniser are damaged: {error}") from error
 
 
 def stored_pairs(values: Mapping[str, Any]) -> frozenset[tuple[str, str]]:

@@ -1,29 +1,29 @@
 """Text to bags of words, a chunk at a time: split, one look-up per token, the rest on arrays.
 
-The tokens of the default pattern are the words of `characters`. Many texts at once are split by compiled
-code; a few by blanking everything else, lower-casing with the same table, and `str.split`, if they are ASCII.
+The tokens of the default pattern are the words of `segmentation`. Many texts at once are split by compiled code, a few
+by the regular expression.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.text.characters import canonical, word_pattern
-from bigtopic.corpus.text.collocations import CollocationCounts, count_pairs
-from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.corpus.text.sentences import split_sentences
+from bigtopic.corpus.blocks import RawBlock
+from bigtopic.corpus.text.segmentation import canonical, split_sentences, word_pattern
 from bigtopic.corpus.text.stopwords import is_list_of_language, words_of
 from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
 from bigtopic.corpus.text.tokens import (
+    CollocationCounts,
     NotAWord,
     TokenArrays,
     count,
+    count_pairs,
     encode,
     in_sentences,
     join_pairs,
@@ -36,37 +36,7 @@ from bigtopic.corpus.text.utf8 import Utf8Lines, word_runs
 __all__ = ["CollocationCounts", "TextSettings", "Tokenizer"]
 
 
-_WORD_RUNS = TextSettings().token_pattern
 _COMPILED = 100_000  # characters from which on compiled code is worth loading
-
-
-def _table(lowercase: bool) -> str:
-    """For `str.translate`: ASCII word characters stay (or are lower-cased), all else becomes a space."""
-    table = "".join(c if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
-    return table.lower() if lowercase else table
-
-
-class _WordRuns:
-    r"""The words of the default pattern: of ASCII, equivalent to `re.findall(r"\b\w\w+\b", text)`."""
-
-    def __init__(self, lowercase: bool) -> None:
-        self._table, self._lowercase = _table(lowercase), lowercase
-
-    def __call__(self, text: str) -> list[str]:
-        if text.isascii():
-            return [run for run in text.translate(self._table).split() if len(run) > 1]
-        return word_pattern().findall(canonical(text, self._lowercase))
-
-
-class _Pattern:
-    def __init__(self, settings: TextSettings) -> None:
-        self._findall, self._settings = re.compile(settings.token_pattern).findall, settings
-
-    def __call__(self, text: str) -> list[str]:
-        lowercase = self._settings.lowercase
-        if self._settings.rules == 1:
-            return self._findall(text.lower() if lowercase else text)
-        return self._findall(canonical(text, lowercase))
 
 
 class Tokenizer:
@@ -81,29 +51,32 @@ class Tokenizer:
     def __init__(
         self, settings: TextSettings | None = None, collocations: frozenset[tuple[str, str]] = frozenset()
     ) -> None:
-        self.settings = settings or TextSettings()
+        self.settings = settings = settings or TextSettings()
         self.collocations = frozenset(collocations)
-        self.split = self._splitter()
-        words = self.settings.stop_words
+        default = settings.token_pattern == TextSettings.token_pattern and settings.rules > 1
+        self._pattern = word_pattern() if default else re.compile(settings.token_pattern)
+        self._compiles = default and settings.tokenizer is None
+        words = settings.stop_words
         self._unwanted = frozenset(words_of(words) if isinstance(words, str) else words or ())
         self._any_case = is_list_of_language(words)
-        self._in_order = self.settings.ngram_range[1] > 1 or bool(self.collocations)
+        self._in_order = settings.ngram_range[1] > 1 or bool(self.collocations)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **functions: Any) -> Tokenizer:
         """The tokenizer of a corpus: its recorded settings, and the `collocation_pairs` recorded beside them.
 
-        `functions` are those of `TextSettings.from_dict`.
+        `functions` : see `TextSettings.from_dict`.
         """
         return cls(TextSettings.from_dict(values, **functions), stored_pairs(values))
 
-    def _splitter(self) -> Callable[[str], Iterable[str]]:
+    def split(self, text: str) -> Iterable[str]:
+        """The tokens of a text, before any is left out."""
         settings = self.settings
         if settings.tokenizer is not None:
-            return settings.tokenizer
-        if settings.token_pattern == _WORD_RUNS and settings.rules > 1:
-            return _WordRuns(settings.lowercase)
-        return _Pattern(settings)
+            return settings.tokenizer(text)
+        if settings.rules == 1:
+            return self._pattern.findall(text.lower() if settings.lowercase else text)
+        return self._pattern.findall(canonical(text, settings.lowercase))
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> Tokenizer:
         """The same tokenizer, joining these pairs of adjacent words."""
@@ -131,10 +104,12 @@ class Tokenizer:
         return count_pairs(self._clean(self._listed(token_lists, True))[0])
 
     def _encoded(self, texts: Iterable[str], in_order: bool) -> TokenArrays:
-        """The tokens of texts; `in_order`: with what is next to what."""
+        """The tokens of texts; `in_order`: with which tokens are adjacent."""
         texts = texts if isinstance(texts, Sequence) else list(texts)
-        if isinstance(self.split, _WordRuns) and _n_characters(texts) >= _COMPILED:
-            return word_runs(texts, self.settings.lowercase, in_order)
+        if self._compiles:
+            n_characters = len(texts.data) if isinstance(texts, Utf8Lines) else sum(map(len, texts))
+            if n_characters >= _COMPILED:
+                return word_runs(texts, self.settings.lowercase, in_order)
         if not in_order or self.settings.rules == 1:
             return encode(map(self.split, texts))
         parts = [split_sentences(text) for text in texts]
@@ -173,25 +148,17 @@ class Tokenizer:
         return ngrams(tokens, *self.settings.ngram_range)
 
 
-def _n_characters(texts: Sequence[str]) -> int:
-    return len(texts.data) if isinstance(texts, Utf8Lines) else sum(map(len, texts))
-
-
 def _count(parts: list[TokenArrays]) -> RawBlock:
+    """Bags of words of documents whose terms come in several parts, each with separate words."""
     counted = [count(part) for part in parts]
-    if len(counted) == 1:
-        return RawBlock(*counted[0], parts[0].words)
     vocabulary = [word for part in parts for word in part.words]
-    return RawBlock(*_side_by_side(counted, [len(part.words) for part in parts]), vocabulary)
+    if len(counted) == 1:
+        return RawBlock(*counted[0], vocabulary)
+    from scipy import sparse
 
-
-def _side_by_side(
-    counted: list[tuple[np.ndarray, np.ndarray, np.ndarray]], widths: list[int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrices with their columns one after the other. Equivalent to `scipy.sparse.hstack`."""
-    offsets = np.cumsum([0, *widths])
-    documents = [np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) for indptr, _, _ in counted]
-    order = np.argsort(np.concatenate(documents), kind="stable")  # words ascend already: parts are in order
-    words = np.concatenate([words + offsets[i] for i, (_, words, _) in enumerate(counted)])[order]
-    counts = np.concatenate([counts for _, _, counts in counted])[order]
-    return sum(indptr for indptr, _, _ in counted), words.astype(np.int32), counts  # type: ignore[return-value]
+    matrices = [
+        sparse.csr_matrix((counts, words, indptr), (len(indptr) - 1, len(part.words)))
+        for (indptr, words, counts), part in zip(counted, parts, strict=True)
+    ]
+    joined = sparse.hstack(matrices, "csr")
+    return RawBlock(joined.indptr.astype(np.int64), joined.indices.astype(np.int32), joined.data, vocabulary)

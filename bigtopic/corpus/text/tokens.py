@@ -6,20 +6,24 @@ token only inside NumPy.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import offsets
 from bigtopic.errors import SettingError, argument
 
 __all__ = [
+    "CollocationCounts",
     "NotAWord",
     "TokenArrays",
     "count",
+    "count_pairs",
     "encode",
     "in_sentences",
     "join_pairs",
@@ -27,8 +31,6 @@ __all__ = [
     "ngrams",
     "without",
 ]
-
-_COMPILED = 20_000  # tokens from which on compiled code is worth loading
 
 
 class NotAWord(Exception):
@@ -180,7 +182,7 @@ def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenA
 
 
 def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays]:
-    """Runs of n adjacent tokens for each n, as tokens of their own, joined with a space."""
+    """Runs of n adjacent tokens for each n, as single tokens, joined with a space."""
     grams, out = tokens, [tokens] if shortest == 1 else []
     if longest == 1:
         return out
@@ -206,35 +208,75 @@ def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays
 
 def count(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bags of words as CSR: indptr int64, words int32 ascending per document, counts float32."""
-    return _count_sorting(tokens) if len(tokens.ids) < _COMPILED else _count_compiled(tokens)
-
-
-def _count_sorting(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_words = max(1, len(tokens.words))
     keys = tokens.documents * n_words + tokens.ids
     keys.sort()
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     counts = np.diff(first, append=len(keys)).astype(np.float32)
     documents, words = np.divmod(keys[first], n_words)
-    indptr = np.zeros(len(tokens.lengths) + 1, np.int64)
-    np.cumsum(np.bincount(documents, minlength=len(tokens.lengths)), out=indptr[1:])
+    indptr = offsets(np.bincount(documents, minlength=len(tokens.lengths)))
     return indptr, words.astype(np.int32), counts
 
 
-def _count_compiled(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    from bigtopic.corpus.text._kernels import count_words
+_LIMIT = 5_000_000
 
-    n_docs, n_tokens, n_words = len(tokens.lengths), len(tokens.ids), len(tokens.words)
-    indptr = np.zeros(n_docs + 1, np.int64)
-    words, counts = np.empty(n_tokens, np.int32), np.empty(n_tokens, np.float32)
-    count_words(
-        tokens.ids,
-        np.cumsum(tokens.lengths),
-        np.zeros(n_words, np.int64),
-        np.zeros(n_words // 64 + 1, np.uint64),
-        np.zeros(n_words // 4096 + 1, np.uint64),
-        indptr,
-        words,
-        counts,
-    )
-    return indptr, words[: indptr[-1]].copy(), counts[: indptr[-1]].copy()
+
+@dataclass
+class CollocationCounts:
+    """Tokens and adjacent pairs counted; adds up over chunks.
+
+    Pairs that belong together are found by normalised pointwise mutual information,
+
+        NPMI(a, b) = ln(p(a, b) / (p(a) p(b))) / -ln p(a, b)        in [-1, 1]
+
+    with p(a), p(b) the share of tokens and p(a, b) the share of adjacent pairs [1]_.
+
+    Memory is bounded: past `limit` distinct pairs the rarest are forgotten, as often as needed. Merged in the
+    order of the chunks, the result does not depend on who counted them.
+
+    References
+    ----------
+    .. [1] G. Bouma, Normalized (pointwise) mutual information in collocation extraction, GSCL 2009, eq. 7.
+    """
+
+    words: Counter[str] = field(default_factory=Counter)
+    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    limit: int = _LIMIT
+
+    def merge(self, other: CollocationCounts) -> CollocationCounts:
+        """Add the counts of `other` to this; returns itself."""
+        self.words.update(other.words)
+        self.pairs.update(other.pairs)
+        threshold = 1
+        while len(self.pairs) > self.limit:
+            self.pairs = Counter({pair: n for pair, n in self.pairs.items() if n > threshold})
+            threshold += 1
+        return self
+
+    def select(self, threshold: float, min_count: int = 5) -> frozenset[tuple[str, str]]:
+        """Pairs seen at least `min_count` times whose NPMI is above `threshold`."""
+        n_words, n_pairs = self.words.total(), self.pairs.total()
+        return frozenset(
+            (a, b)
+            for (a, b), n in self.pairs.items()
+            if n >= min_count
+            and _npmi(n / n_pairs, self.words[a] / n_words, self.words[b] / n_words) > threshold
+        )
+
+
+def _npmi(p_ab: float, p_a: float, p_b: float) -> float:
+    return math.log(p_ab / (p_a * p_b)) / -math.log(p_ab) if p_ab < 1 else 1.0
+
+
+def count_pairs(tokens: TokenArrays) -> CollocationCounts:
+    """Count the words and adjacent pairs of some documents."""
+    n_words = max(1, len(tokens.words))
+    keys = (tokens.ids[:-1] * n_words + tokens.ids[1:])[tokens.adjacent[1:]]
+    unique, pair_counts = np.unique(keys, return_counts=True)
+    word_counts = np.bincount(tokens.ids, minlength=len(tokens.words))
+    words = {tokens.words[i]: int(word_counts[i]) for i in np.flatnonzero(word_counts)}
+    pairs = {
+        (tokens.words[key // n_words], tokens.words[key % n_words]): n
+        for key, n in zip(unique.tolist(), pair_counts.tolist(), strict=True)
+    }
+    return CollocationCounts(Counter(words), Counter(pairs))

@@ -1,6 +1,6 @@
-"""Texts as UTF-8, and the compiled way from there to tokens: those of `word_pattern().findall(canonical(text))`.
+"""Texts as UTF-8, and compiled code that finds the tokens of `word_pattern().findall(canonical(text))` in them.
 
-What is a word character and what is its lower case are asked of Python itself, once, for a table of all characters.
+Python itself says, once, for a table of all characters, which are word characters and what their lower case is.
 Documents with a character whose spelling depends on those around it, such as a combining mark, are made canonical by
 Python, one by one.
 """
@@ -15,8 +15,7 @@ from unicodedata import is_normalized
 
 import numpy as np
 
-from bigtopic.corpus.text.characters import IGNORED, JOINERS, canonical, marks
-from bigtopic.corpus.text.sentences import SENTENCE_END, mark_sentences
+from bigtopic.corpus.text.segmentation import IGNORED, JOINERS, SENTENCE_END, canonical, mark_sentences, marks
 from bigtopic.corpus.text.tokens import TokenArrays, in_sentences
 
 __all__ = ["Utf8Lines", "word_runs"]
@@ -35,7 +34,7 @@ class Utf8Lines(Sequence[str]):
     Parameters
     ----------
     data : the bytes; they may turn out to be something else
-    decode : gives the lines as strings, or raises what is to be raised when the bytes are something else
+    decode : gives the lines as strings, or raises the error for bytes that are something else
     """
 
     def __init__(self, data: bytes, decode: Callable[[], list[str]]) -> None:
@@ -67,7 +66,7 @@ class Utf8Lines(Sequence[str]):
 
 
 def word_runs(texts: Sequence[str], lowercase: bool, in_order: bool = False) -> TokenArrays:
-    """The words of the default pattern; `in_order`: with what is next to what."""
+    """The words of the default pattern; `in_order`: with which tokens are adjacent."""
     if in_order:
         marked = [*map(mark_sentences, texts)]
         n_sentences = np.array([text.count(SENTENCE_END) + 1 for text in marked], np.int64)
@@ -79,7 +78,7 @@ def word_runs(texts: Sequence[str], lowercase: bool, in_order: bool = False) -> 
     try:
         return _numbered(*_folded(texts.data, _AFTER_LINE, len(texts), lowercase))
     except UnicodeDecodeError:
-        list(texts)  # raises what is to be raised
+        list(texts)  # raises the reader's error
         raise
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from bigtopic.corpus.blocks import offsets, take_segments
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.corpus.spill import Header, Spilled, spill
 from bigtopic.estimators.topic_stores.sparsity import most_entries, sparse_topics
 from bigtopic.inference.infer import Inferred
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["Batch", "arranged"]
@@ -113,8 +113,7 @@ def in_source_order(
 class _SpilledRun(NamedTuple):
     """A run sorted by target, in a scratch file; documents `cuts[b]` to `cuts[b + 1]` go to bucket b."""
 
-    place: Place
-    header: Header
+    spilled: Spilled
     cuts: np.ndarray
     indptr_cuts: np.ndarray
     names: Sequence[str]
@@ -125,22 +124,17 @@ class _SpilledRun(NamedTuple):
         run = run.take(order)
         cuts = np.searchsorted(targets[order], bounds)
         arrays = {"targets": targets[order], "indptr": run.indptr, "topics": run.topics, "shares": run.shares}
-        header = spill(place, arrays | dict(run.documents))
-        return cls(place, header, cuts, run.indptr[cuts], list(run.documents))
+        return cls(spill(place, arrays | dict(run.documents)), cuts, run.indptr[cuts], list(run.documents))
 
     def read(self, bucket: int) -> tuple[np.ndarray, Batch]:
         """Targets and documents of a bucket."""
         first, last = self.cuts[bucket : bucket + 2].tolist()
         a, b = self.indptr_cuts[bucket : bucket + 2].tolist()
-        with Spilled(self.place, self.header) as spilled:
-            documents = {name: spilled.read(name, first, last) for name in self.names}
-            batch = Batch(
-                spilled.read("indptr", first, last + 1) - a,
-                spilled.read("topics", a, b),
-                spilled.read("shares", a, b),
-                documents,
-            )
-            return spilled.read("targets", first, last), batch
+        spilled = self.spilled
+        documents = {name: spilled.read(name, first, last) for name in self.names}
+        indptr = spilled.read("indptr", first, last + 1) - a
+        batch = Batch(indptr, spilled.read("topics", a, b), spilled.read("shares", a, b), documents)
+        return spilled.read("targets", first, last), batch
 
 
 def _joined_to(batches: Iterator[Batch], size: int) -> Iterator[Batch]:

@@ -12,11 +12,10 @@ from bigtopic.errors import CorpusExists, argument
 from bigtopic.estimators.topic_stores.contents import MARK, write_contents
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity
 from bigtopic.inference.infer import Inferred
-from bigtopic.storage.draft import drafted
-from bigtopic.storage.names import WRITER
+from bigtopic.storage.output_file import drafted
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import RemoteHold, root_attributes
-from bigtopic.storage.zarr_group import group_attributes
+from bigtopic.storage.writers import WRITER, RemoteWriter, root_attributes
+from bigtopic.storage.zarr_metadata import group_attributes
 
 __all__ = ["check_store", "write_topics"]
 
@@ -99,20 +98,20 @@ def _published(place: Place, overwrite: bool) -> Iterator[Place]:
 
     Nothing can be renamed there: from the first copy to the last write, readers find an unfinished store.
     """
-    with RemoteHold(place, _WHAT, _members) as hold:
+    with RemoteWriter(place, _WHAT, _members) as writer:
         if _holds_topics(place) and not overwrite:
             raise CorpusExists(
                 f"{place.url} exists; choose another path, or pass {argument('overwrite', True)}"
             )
-        draft = place / f".scratch-{hold.token}"
+        draft = place / f".scratch-{writer.token}"
         yield draft
         finished = group_attributes(draft)
         assert finished is not None, "it was just written"
-        hold.commit({MARK: 0})
+        writer.commit({MARK: 0})
         for name in _OURS:
             (place / name).remove()
             (draft / name).copy(place / name)
-        hold.commit(finished)
+        writer.commit(finished)
 
 
 def _holds_topics(place: Place) -> bool:

@@ -27,7 +27,7 @@ from bigtopic.estimators.topic_stores.formats.parquet import arrow_tables
 from bigtopic.state.model import TopicModel
 from bigtopic.state.model_identity import has_topics_of, is_earlier
 from bigtopic.storage.place import Place
-from bigtopic.storage.zarr_group import group_attributes
+from bigtopic.storage.zarr_metadata import group_attributes
 
 __all__ = ["StoredTopics", "TopicRows", "open_topics"]
 

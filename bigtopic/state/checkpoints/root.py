@@ -10,11 +10,10 @@ from typing import Any
 from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, argument, either, warn
 from bigtopic.state.checkpoints.versions import FORMAT, is_rest, run_of, versions
 from bigtopic.state.run_identity import differences, identity_hash
-from bigtopic.storage.journal import require_free
 from bigtopic.storage.lock import WriterLock
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import root_attributes
-from bigtopic.storage.zarr_group import ROOT, replace_group
+from bigtopic.storage.writers import require_free, root_attributes
+from bigtopic.storage.zarr_metadata import ROOT, replace_group
 
 __all__ = ["CheckpointRoot"]
 

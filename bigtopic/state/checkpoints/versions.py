@@ -11,10 +11,10 @@ from bigtopic.errors import CorpusDamaged, CorpusExists, ModelError, ModelVersio
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.model import TopicModel
-from bigtopic.storage.names import LOCK
+from bigtopic.storage.lock import LOCK
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import root_attributes
-from bigtopic.storage.zarr_group import DRAFT, ROOT
+from bigtopic.storage.writers import root_attributes
+from bigtopic.storage.zarr_metadata import DRAFT, ROOT
 
 __all__ = [
     "FORMAT",

@@ -30,7 +30,7 @@ from bigtopic.state.contract.kernel_results import check_state, check_state_name
 from bigtopic.state.documents.state_checksums import Checksums, WrittenSpan, checksum
 from bigtopic.storage.place import Place
 from bigtopic.storage.row_arrays import RowArray
-from bigtopic.storage.zarr_group import ROOT, group_json
+from bigtopic.storage.zarr_metadata import ROOT, group_json
 from bigtopic.types import Hyper, StateSpec
 
 __all__ = ["REMEDY", "SPARE", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bigtopic.errors import SettingError, StoreError, argument, either
 from bigtopic.state.documents.state_files import StateFiles
-from bigtopic.storage.local import told
+from bigtopic.storage.local import store_errors
 from bigtopic.storage.place import Place
 from bigtopic.storage.private_folders import new_folder, remove_folder
 
@@ -67,7 +67,7 @@ def _remove(folder: str, process: int) -> None:
 
 def copy_state(source: Place, target: Place, chosen: Callable[[int], bool]) -> None:
     """Copy the state of the passes that are chosen from one folder to another, where it can be written."""
-    with told("written", target.url):
+    with store_errors("written", target.url):
         for name in source.names():
             number = _PASS.fullmatch(name)
             if name == "parts" or (number and chosen(int(number[1]))):

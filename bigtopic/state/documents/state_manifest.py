@@ -25,7 +25,7 @@ from bigtopic.storage.json_rules import (
 )
 from bigtopic.storage.place import Place
 from bigtopic.storage.row_arrays import DTYPES
-from bigtopic.storage.zarr_group import DRAFT, ROOT, NotAGroup, group_attributes, replace_group
+from bigtopic.storage.zarr_metadata import DRAFT, ROOT, NotAGroup, group_attributes, replace_group
 from bigtopic.types import StateSpec
 
 __all__ = ["About", "as_json", "parsed", "read", "restore", "write"]

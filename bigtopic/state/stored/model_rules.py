@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.stored.manifest_rules import TEXT
+from bigtopic.corpus.stored.manifest import TEXT
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.storage.json_rules import (
     FieldError,
     Rule,
+    any_of,
     anything,
-    either,
     flag,
     listing,
     mapping,
@@ -85,7 +85,7 @@ _ROW = record(
     },
 )
 _COUNTS = record({"seconds": number(), "n_docs": whole(), "n_tokens": number()})
-_VALUES = mapping(NAME, either(mapping(text(), _scalar), _scalar))  # arguments of an estimator
+_VALUES = mapping(NAME, any_of(mapping(text(), _scalar), _scalar))  # arguments of an estimator
 _RUN = record(
     {},
     {

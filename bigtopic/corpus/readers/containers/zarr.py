@@ -13,10 +13,11 @@ from typing import Any
 
 from bigtopic.corpus.sparse import ALWAYS, check_claim, most_bytes
 from bigtopic.errors import InputError
+from bigtopic.storage.chunks import DENSEST, content_size
 from bigtopic.storage.json_rules import (
     FieldError,
+    any_of,
     anything,
-    either,
     listing,
     one_of,
     optional,
@@ -25,7 +26,6 @@ from bigtopic.storage.json_rules import (
     whole,
 )
 from bigtopic.storage.place import Place, zarr_store
-from bigtopic.storage.string_chunks import DENSEST, content_size
 
 __all__ = ["METADATA", "open_checked"]
 
@@ -49,7 +49,7 @@ _V2 = record(
         "chunks": listing(whole(1)),
         "dtype": text(r"[<>|][biufSU][0-9]{1,4}|\|O", "a type of numbers or strings"),
         "compressor": optional(record({"id": one_of(*_COMPRESSORS)})),
-        "filters": optional(either(listing(one_of(), length=0), listing(_STRINGS, length=1))),
+        "filters": optional(any_of(listing(one_of(), length=0), listing(_STRINGS, length=1))),
         "order": one_of("C", "F"),
     }
 )
@@ -66,7 +66,7 @@ _V3 = record(
         "chunk_grid": record(
             {"name": one_of("regular"), "configuration": record({"chunk_shape": listing(whole(1))})}
         ),
-        "codecs": either(
+        "codecs": any_of(
             listing(record({"name": one_of("sharding_indexed"), "configuration": _SHARD}), length=1),
             listing(record({"name": one_of(*_CODECS)})),
         ),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk, Format, Options
 from bigtopic.corpus.readers.formats.frames import (
     FrameReader,
@@ -27,7 +28,6 @@ from bigtopic.corpus.readers.support.counts import check_width
 from bigtopic.corpus.readers.support.records import RecordReader, record_layout
 from bigtopic.corpus.readers.support.tables import words_of_columns
 from bigtopic.corpus.sparse import check_columns, check_mask, checked_csr
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
 __all__ = ["FORMATS"]

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk, Format, Options
 from bigtopic.corpus.readers.containers.files import File, is_local_directory
 from bigtopic.corpus.readers.containers.lines import all_lines
@@ -41,7 +42,6 @@ from bigtopic.corpus.readers.support.header import AUTHORS
 from bigtopic.corpus.readers.support.roles import choose
 from bigtopic.corpus.readers.support.vocabulary import unique_words
 from bigtopic.corpus.sparse import checked_csr
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, SettingError, argument, did_you_mean, either, require
 
 __all__ = ["FORMATS"]

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Format, Options, Reader
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.stored_matrix import StoredMatrix
@@ -31,7 +32,6 @@ from bigtopic.corpus.sparse import (
     checked_dense,
     is_array_like,
 )
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
 __all__ = ["FORMATS", "MatrixReader", "MatrixStream", "matrix_block", "open_reader"]

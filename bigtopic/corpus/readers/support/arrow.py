@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options, Place
 from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
 from bigtopic.corpus.readers.support.header import SAMPLE_ROWS
@@ -21,7 +22,6 @@ from bigtopic.corpus.readers.support.tables import (
     joined,
     table_documents,
 )
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument, require
 
 __all__ = ["ArrowReader", "ArrowStream", "arrow_layout", "check_unique"]

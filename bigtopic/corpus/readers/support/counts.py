@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.author_names import DoubtfulNames, author_names
 from bigtopic.corpus.readers.base import Place
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.stored.schema import MOST_WORDS
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, VocabularyMismatch, argument
 
 __all__ = [

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk, Place, Reader
 from bigtopic.corpus.readers.support.columns import cells, column
 from bigtopic.corpus.readers.support.counts import (
@@ -28,12 +29,10 @@ from bigtopic.corpus.readers.support.counts import (
 )
 from bigtopic.corpus.readers.support.roles import TableLayout
 from bigtopic.corpus.stored.schema import MOST_WORDS
-from bigtopic.corpus.text.collocations import CollocationCounts
-from bigtopic.corpus.text.divide import divider
-from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.text.segmentation import divider
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
-from bigtopic.corpus.text.tokens import NotAWord
+from bigtopic.corpus.text.tokens import CollocationCounts, NotAWord
 from bigtopic.corpus.text.utf8 import Utf8Lines
 from bigtopic.errors import InputError, warn
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.base import Chunk, Options, Reader
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.lines import count_documents, sample_lines
@@ -27,7 +28,6 @@ from bigtopic.corpus.readers.support.counts import (
     whole_number,
 )
 from bigtopic.corpus.readers.support.vocabulary import vocabulary_beside
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, argument
 from bigtopic.support import buffers
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.readers.base import Chunk, Options, Place
 from bigtopic.corpus.readers.support.columns import id_texts
@@ -18,7 +19,6 @@ from bigtopic.corpus.readers.support.counts import check_counts, count_remedy, c
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.roles import Sample, TableLayout, refuse_matrix, table_layout
 from bigtopic.corpus.readers.support.vocabulary import unique_words
-from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.documents import DocumentsInParts
-from bigtopic.corpus.filter import in_documents
 from bigtopic.corpus.text.stopwords import list_name
+from bigtopic.corpus.vocabulary import in_documents
 from bigtopic.support import cards
 from bigtopic.wording import printable
 

@@ -1,4 +1,4 @@
-"""Documents that a corpus has already, by their ids: found where a source is parsed, before its words are counted.
+"""Duplicates: documents whose ids a corpus has already, found where a source is parsed, before its words are counted.
 
 An id stands for its BLAKE2b of 16 bytes, which no two texts share in practice, so that the ids of ten million documents
 are 160 MB. Only ids that documents were given count: where a part or a source has none, nothing is compared.
@@ -8,40 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 
-from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.blocks import RawBlock, take_authors, take_segments
 from bigtopic.corpus.columns import Cells
-from bigtopic.corpus.spill import Header, Span, Spilled, spill
 from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.schema import STRING_CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, stored_parts
-from bigtopic.corpus.text.raw import RawBlock
-from bigtopic.errors import InputError, SettingError, argument, either
-from bigtopic.ingestion.parse import PlacedBlock
+from bigtopic.errors import InputError, argument, either
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
 
-__all__ = ["ON_DUPLICATE", "KnownIds", "check_on_duplicate", "digests", "ids_in_store", "positions_of"]
+__all__ = ["ON_DUPLICATE", "KnownIds", "digests", "ids_in_store", "positions_of"]
 
 ON_DUPLICATE = ("error", "skip", "replace")
 _SIZE = 16
 _NONE = np.zeros(0, f"S{_SIZE}")
-
-
-def check_on_duplicate(on_duplicate: str) -> None:
-    """Refuse a setting that is not one of `ON_DUPLICATE`.
-
-    Raises
-    ------
-    SettingError
-    """
-    if on_duplicate not in ON_DUPLICATE:
-        raise SettingError(
-            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
-        )
 
 
 def digests(ids: Iterable[str]) -> np.ndarray:
@@ -59,8 +43,7 @@ class KnownIds:
     corpus : its URL, for messages
     """
 
-    place: Place
-    header: Header
+    ids: Spilled
     on_duplicate: str
     corpus: str
 
@@ -74,7 +57,7 @@ class KnownIds:
         """
         if block.ids is None:
             return block, _NONE
-        known, own = _read(self.place, self.header["ids"]), digests(block.ids)
+        known, own = self.ids.read_once("ids"), digests(block.ids)
         there = known[np.minimum(np.searchsorted(known, own), len(known) - 1)] == own
         if not there.any():
             return block, _NONE
@@ -98,8 +81,7 @@ def ids_in_store(root: Place, manifest: Manifest, scratch: Place, on_duplicate: 
             known[done + start : done + start + len(ids)] = digests(ids)
         done += part.n_docs
     known.sort()
-    place = scratch / "ids"
-    return KnownIds(place, spill(place, {"ids": known.view(np.uint8)}), on_duplicate, root.url)
+    return KnownIds(spill(scratch / "ids", {"ids": known}), on_duplicate, root.url)
 
 
 def positions_of(part: StoredPart, gone: np.ndarray) -> np.ndarray:
@@ -116,22 +98,12 @@ def _pieces(part: StoredPart) -> Iterator[tuple[int, list[str]]]:
         yield start, part.ids(start, min(start + STRING_CHUNK, part.n_docs)).tolist()
 
 
-# Read once per process, whatever the number of chunks.
-@lru_cache(maxsize=1)
-def _read(place: Place, span: Span) -> np.ndarray:
-    with Spilled(place, {"ids": span}) as spilled:
-        return spilled.read("ids").view(f"S{_SIZE}")
-
-
 def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:
     """Some documents of a block; its words and authors stay, whether they occur or not."""
     where = np.flatnonzero(keep)
     indptr, entries = take_segments(block.indptr, where)
-    author_indptr = authors = None
-    if block.author_indptr is not None and block.authors is not None:
-        author_indptr, pairs = take_segments(block.author_indptr, where)
-        authors = block.authors[pairs]
-    block = replace(
+    author_indptr, authors = take_authors(block, where)
+    return replace(
         block,
         indptr=indptr,
         words=block.words[entries],
@@ -141,8 +113,8 @@ def _chosen(block: RawBlock, keep: np.ndarray) -> RawBlock:
         author_indptr=author_indptr,
         authors=authors,
         texts=None if block.texts is None else [block.texts[i] for i in where.tolist()],
+        rows=None if block.rows is None else block.rows[where],
     )
-    return replace(block, rows=block.rows[where]) if isinstance(block, PlacedBlock) else block
 
 
 def _taken(values: np.ndarray | Cells, where: np.ndarray) -> np.ndarray | Cells:

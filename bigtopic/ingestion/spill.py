@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.blocks import offsets
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import StoreError
-from bigtopic.storage.local import told
+from bigtopic.storage.local import store_errors
 from bigtopic.storage.place import Place
 from bigtopic.support import buffers
 
-__all__ = ["Header", "Span", "Spilled", "spill"]
+__all__ = ["Spilled", "spill"]
 
 
 class Span(NamedTuple):
@@ -27,53 +29,26 @@ class Span(NamedTuple):
     text: int = 0
 
 
-Header = Mapping[str, Span]
-
-
-def spill(place: Place, arrays: Mapping[str, np.ndarray]) -> Header:
-    """Write the arrays; the header returned finds them again."""
-    pieces: list[Any] = []
-    header: dict[str, Span] = {}
-    offset = 0
-    for name, values in arrays.items():
-        if values.dtype.kind == "O":
-            encoded = [text.encode() for text in values.tolist()]
-            ends = np.zeros(len(encoded) + 1, np.int64)
-            np.cumsum([len(text) for text in encoded], out=ends[1:])
-            data: Any = ends.tobytes() + b"".join(encoded)
-            header[name] = Span("string", len(values), offset, int(ends[-1]))
-        else:
-            data = np.ascontiguousarray(values).view(np.uint8)
-            header[name] = Span(values.dtype.str, len(values), offset)
-        pieces.append(data)
-        offset += len(data)
-    place.write(*pieces)
-    return header
-
-
+@dataclass(frozen=True)
 class Spilled:
-    """A scratch file, open for reading: a context manager."""
+    """Arrays in a scratch file, read wherever this is sent.
 
-    def __init__(self, place: Place, header: Header) -> None:
-        self._place, self._header = place, header
-        self._file: Any = None
+    place : the file; spans : where each array is in it
+    """
 
-    def __enter__(self) -> Spilled:
-        if self._place.local:
-            with told("read", self._place.url):
-                self._file = Path(self._place.url).open("rb", buffering=0)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+    place: Place
+    spans: Mapping[str, Span]
 
     def __contains__(self, name: str) -> bool:
-        return name in self._header
+        return name in self.spans
+
+    def read_once(self, name: str) -> np.ndarray:
+        """An array, kept for the next task of this process."""
+        return _read_once(self.place, self.spans[name])
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Values `start` to `stop` of an array."""
-        span = self._header[name]
+        span = self.spans[name]
         stop = span.size if stop is None else stop
         if span.dtype == "string":
             return self._texts(span, start, stop) if stop > start else np.zeros(0, object)
@@ -83,29 +58,20 @@ class Spilled:
 
     def n_bytes(self, name: str, start: int, stop: int) -> int:
         """Bytes of the strings `start` to `stop` of an array, as UTF-8."""
-        ends = self._ends(self._header[name], start, stop)
+        ends = self._ends(self.spans[name], start, stop)
         return int(ends[-1] - ends[0])
 
     def fill(self, name: str, start: int, out: np.ndarray) -> None:
         """Values from `start` on of an array of numbers, as many as `out` takes."""
-        span = self._header[name]
+        span = self.spans[name]
         assert out.dtype.str == span.dtype
         self._read(span.offset + start * out.itemsize, out.view(np.uint8))
 
     def _read(self, offset: int, out: np.ndarray) -> None:
         """Bytes of the file, into uint8."""
-        if not len(out):
-            return
-        if self._file is None:
-            out[:] = np.frombuffer(self._place.read(offset, offset + len(out)), np.uint8)
-            return
-        self._file.seek(offset)
-        done = 0
-        while done < len(out):
-            n_read = self._file.readinto(out.data[done:])
-            if not n_read:
-                raise StoreError(f"{self._place.url} was cut short; scratch files must not be touched")
-            done += n_read
+        with store_errors("read", self.place.url):
+            if self.place.read_at(offset, out.data) < len(out):
+                raise StoreError(f"{self.place.url} was cut short; scratch files must not be touched")
 
     def _ends(self, span: Span, start: int, stop: int) -> np.ndarray:
         ends = np.empty(stop - start + 1, np.int64)
@@ -121,3 +87,28 @@ class Spilled:
             whole = text.decode()
             return word_array([whole[a:b] for a, b in pairwise(cuts)])
         return word_array([text[a:b].decode() for a, b in pairwise(cuts)])
+
+
+def spill(place: Place, arrays: Mapping[str, np.ndarray]) -> Spilled:
+    """Write the arrays to a file."""
+    pieces: list[Any] = []
+    spans: dict[str, Span] = {}
+    offset = 0
+    for name, values in arrays.items():
+        if values.dtype.kind == "O":
+            encoded = [text.encode() for text in values.tolist()]
+            ends = offsets(np.array([len(text) for text in encoded], np.int64))
+            data: Any = ends.tobytes() + b"".join(encoded)
+            spans[name] = Span("string", len(values), offset, int(ends[-1]))
+        else:
+            data = np.ascontiguousarray(values).view(np.uint8)
+            spans[name] = Span(values.dtype.str, len(values), offset)
+        pieces.append(data)
+        offset += len(data)
+    place.write(*pieces)
+    return Spilled(place, spans)
+
+
+@lru_cache(maxsize=1)
+def _read_once(place: Place, span: Span) -> np.ndarray:
+    return Spilled(place, {"": span}).read("")

@@ -1,22 +1,140 @@
-"""Conditions of `Corpus.select` on a column: a value, any of several, a range, or a function.
+"""Selections of documents: train and test, by row, by the values of columns. Cheap in memory.
 
-A value that no value of the column's type can equal is an error, because it would silently select nothing.
+A condition on a column (`Corpus.select`) is a value, any of several, a range, or a function. A value that no value of
+the column's type can equal is an error, because it would silently select nothing.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.columns import date_text, is_missing
-from bigtopic.errors import SettingError, either
+from bigtopic.corpus.order import checked_seed, document_keys
+from bigtopic.corpus.part import Part, PartView, Selection
+from bigtopic.errors import SettingError, argument, either
+from bigtopic.wording import counted
 
-__all__ = ["Condition", "condition", "of_function"]
+__all__ = [
+    "Condition",
+    "by_columns",
+    "by_positions",
+    "by_rows",
+    "condition",
+    "n_test_documents",
+    "of_function",
+    "train_test",
+]
+
+_SALT = 0x5EED0F5B17  # a split must not repeat the order of storage, whose keys may have the same seed
+_STEP = 1 << 16  # documents looked at together
+
+
+def n_test_documents(test_size: float, n_docs: int, name: str = "test_size") -> int:
+    """How many documents `test_size`, a share (float) or a number (integer), means; errors call it `name`.
+
+    Raises
+    ------
+    SettingError
+        When it would leave no document on one side.
+    """
+    is_share = isinstance(test_size, float | np.floating) and 0 < test_size < 1
+    is_number = isinstance(test_size, Integral)
+    wanted = round(float(test_size) * n_docs) if is_share else int(test_size) if is_number else -1
+    if 0 < wanted < n_docs:
+        return wanted
+    given = f"{argument(name, int(test_size) if is_number else test_size)} of {counted(n_docs, 'document')}"
+    if n_docs < 2:
+        raise SettingError(f"{given}: give a corpus of at least 2 documents, which can be divided")
+    fault, share = "", "a share between 0 and 1"
+    if is_share:
+        fault, share = (" is none", "a larger share") if wanted == 0 else (" is all", "a smaller share")
+    raise SettingError(f"{given}{fault}: give {share}, or a number of documents from 1 to {n_docs - 1}")
+
+
+def train_test(parts: Sequence[Part], n_test: int, seed: int) -> tuple[list[Part], list[Part]]:
+    """Parts of the train and of the test documents: those with the `n_test` smallest salted keys are the test.
+
+    The choice depends on seed and source rows alone, never on how documents are stored.
+    """
+    salted = checked_seed(seed) + _SALT
+    keys = [document_keys(salted, part.rows(0, part.n_docs)) for part in parts]
+    limit = np.partition(np.concatenate(keys), n_test - 1)[n_test - 1]
+    train: list[Part] = []
+    test: list[Part] = []
+    for part, own in zip(parts, keys, strict=True):
+        _add(train, part, np.flatnonzero(own > limit))
+        _add(test, part, np.flatnonzero(own <= limit))
+    return train, test
+
+
+def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
+    """Documents whose source row is in `rows` (integers, or a boolean mask over source rows)."""
+    wanted = np.asarray(rows)
+    if wanted.dtype == bool:
+        wanted = np.flatnonzero(wanted)
+    if wanted.ndim != 1 or not (np.issubdtype(wanted.dtype, np.integer) or wanted.size == 0):
+        raise SettingError(
+            "rows: give source rows as a list of integers, or one boolean for each source row; if you mean a column of "
+            "that name, give corpus.rows()[corpus.read_column('rows') == value]"
+        )
+    wanted = np.unique(wanted.astype(np.int64))
+
+    def chosen(part: Part, start: int, stop: int) -> np.ndarray:
+        found = part.rows(start, stop)
+        at = np.minimum(np.searchsorted(wanted, found), max(len(wanted) - 1, 0))
+        return wanted[at] == found if len(wanted) else np.zeros(len(found), bool)
+
+    return _where(parts, chosen)
+
+
+def by_columns(parts: Sequence[Part], wanted: Mapping[str, Any]) -> list[Part]:
+    """Documents whose columns meet conditions; values, not functions."""
+    known: dict[str, Condition] = {}
+
+    def chosen(part: Part, start: int, stop: int) -> np.ndarray:
+        found = np.ones(stop - start, bool)
+        for name, values in part.columns(list(wanted), start, stop).items():
+            if name not in known:
+                known[name] = condition(name, wanted[name], values)
+            found &= known[name](values)
+        return found
+
+    return _where(parts, chosen)
+
+
+def by_positions(parts: Sequence[Part], starts: np.ndarray, positions: np.ndarray) -> list[Part]:
+    """Documents at these ascending positions, int64, over all parts; for `starts` see `Corpus._starts`."""
+    chosen: list[Part] = []
+    cuts = np.searchsorted(positions, starts)
+    for part, first, a, b in zip(parts, starts.tolist(), cuts[:-1], cuts[1:], strict=False):
+        _add(chosen, part, positions[a:b] - first)
+    return chosen
+
+
+def _where(parts: Sequence[Part], chosen_of: Any) -> list[Part]:
+    chosen: list[Part] = []
+    for part in parts:
+        steps = range(0, part.n_docs, _STEP)
+        masks = [chosen_of(part, start, min(start + _STEP, part.n_docs)) for start in steps]
+        _add(chosen, part, np.flatnonzero(np.concatenate(masks)))
+    return chosen
+
+
+def _add(parts: list[Part], part: Part, positions: np.ndarray) -> None:
+    if not len(positions):
+        return
+    first, last = int(positions[0]), int(positions[-1])
+    selection: Selection = positions.astype(np.int32)
+    if last - first + 1 == len(positions):
+        selection = range(first, last + 1)
+    parts.append(PartView.of(part, selection))
+
 
 Condition = Callable[[np.ndarray], np.ndarray]
 _NOUNS = {"i": "whole numbers (int64)", "f": "numbers (float64)", "b": "true and false (bool)", "O": "text"}
@@ -203,7 +321,7 @@ def _between(column: _Column, wanted: slice) -> Condition:
         high = f"{high}{_END_OF_DAY}"
 
     def holds(values: np.ndarray) -> np.ndarray:
-        found = values != "" if column.kind == "O" else values == values  # what is missing is in no range
+        found = values != "" if column.kind == "O" else values == values  # a missing value is in no range
         if low is not None:
             found = found & (values >= low)
         if high is not None:

@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.filter import VocabularySettings, dropped_words
-from bigtopic.corpus.spill import Header, spill
-from bigtopic.corpus.stored.manifest import Manifest, NameList
+from bigtopic.corpus.stored.ingestion_record import EXAMPLES, WordGroup
+from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.stored.stored_part import stored_names
-from bigtopic.corpus.summary.ingestion_record import EXAMPLES, WordGroup
 from bigtopic.corpus.text.stopwords import list_name
-from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.corpus.vocabulary import Vocabulary, VocabularySettings, dropped_words, word_array
 from bigtopic.errors import InputError, VocabularyMismatch, argument
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.ingestion.settings import IngestSettings
+from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.ingestion.tally import ColumnTally, WordLosses, WordTally, falling, joined
 from bigtopic.storage.place import Place
 
-__all__ = ["Names"]
+__all__ = ["Vocabularies"]
 
 _MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep their place
 # Kinds of documents that hold words: a vocabulary given for them is a choice
@@ -32,10 +31,10 @@ PRUNED = "words that the corpus lacks, which may have been dropped"
 LEFT_OUT = "words left out before"
 
 NeededWords = Callable[[WordCounts, WordCounts], Set[str]]
-"""Of words that are too common, beside those that are kept: which are in a document that has none of the kept ones."""
+"""Given words that are too common, and words that are kept: the common words that some documents depend on."""
 
 
-class Names:
+class Vocabularies:
     """Final names of words and authors.
 
     An append keeps the ids of the corpus: new names come after the known ones.
@@ -49,7 +48,7 @@ class Names:
     limits : on the words, once the number of documents is known
     common : words that are in more documents than these allow
     losses : the words that were left out, by rule
-    spared : the words in too many documents that are all some documents have, if the limit was not asked for
+    kept_common : the words in too many documents that are all some documents have, if the limit was not asked for
     stopped : {stop word: tokens of it that were left out}
     """
 
@@ -58,14 +57,16 @@ class Names:
     ) -> None:
         self._reader, self._settings, self._scratch = reader, settings, scratch
         self._known = None if known is None else stored_names(root, known.vocabulary)
-        self._known_authors = _authors(root, None if known is None else known.authors)
+        self._known_authors: Vocabulary | None = None
+        if known is not None and known.authors is not None:
+            self._known_authors = Vocabulary(stored_names(root, known.authors).words)
         self.limits = settings.words
         self.common: list[str] = []
-        self.losses, self.spared = WordLosses(), WordLosses()
+        self.losses, self.kept_common = WordLosses(), WordLosses()
         self.stopped = Counter[str]()
         self.n_unknown = 0.0
         self._words: WordTally | None = None
-        self._columns: ColumnTally | None = None
+        self._columns = ColumnTally(getattr(reader, "n_words", None))
         self._authors = WordTally(self._scratch, _ALL)
         self._any_authors = self._known_authors is not None
         self._new_ids: np.ndarray | None = None
@@ -85,7 +86,6 @@ class Names:
             self._words = self._words or WordTally(self._scratch)
             self._words.add(run.words)
         else:
-            self._columns = self._columns or ColumnTally(self._reader.n_words)
             self._columns.add(run.words)
         if run.authors is not None:
             self._any_authors = True
@@ -103,23 +103,20 @@ class Names:
         VocabularyMismatch
             When columns without names are appended to words, or vice versa.
         """
-        chosen, self.limits = self.limits.max_df is not None, self.limits.settled(n_docs)
+        chosen, self.limits = self.limits.max_df is not None, self.limits.resolved(n_docs)
         if self._words is not None:
             self._finish_words(n_docs, self._words, None if chosen else needed)
         else:
-            self._finish_columns(n_docs, self._columns or ColumnTally(self._reader.n_words))
+            self._finish_columns(n_docs, self._columns)
         self._finish_authors()
-        if self._wordless and not self._settings.wordless:
+        wordless = not self.vocabulary.size or (self._known is None and not self.n_entries)
+        if wordless and not self._settings.wordless:
             raise InputError(
                 f"no word is left; loosen {argument('min_df')}, {argument('max_df')}, stop words or the token "
                 "pattern, or give a vocabulary that fits the source"
             )
         if self._known is None and self._n_tokens:
             self.known_share = float(self.vocabulary.counted[1].sum()) / self._n_tokens
-
-    @property
-    def _wordless(self) -> bool:
-        return not self.vocabulary.size or (self._known is None and not self.n_entries)
 
     @property
     def pruned(self) -> bool:
@@ -147,7 +144,7 @@ class Names:
         self._require_names(True)
         found, common = tally.finish(n_docs, self.limits, self.losses, self._known)
         if needed is not None and len(common.words):
-            found, common = self._spared(found, common, needed(common, found))
+            found, common = self._keep_needed(found, common, needed(common, found))
         self.common = common.words.tolist()
         self.losses.add(self.limits.rules["max_df"], common)
         found = found.take(self._allowed(found))
@@ -156,20 +153,20 @@ class Names:
         else:
             self._set(found.take(falling(found.words, found.tokens)))
 
-    def _spared(
+    def _keep_needed(
         self, found: WordCounts, common: WordCounts, needed: Set[str]
     ) -> tuple[WordCounts, WordCounts]:
-        """The words to keep and those in too many documents, once those that documents need are kept."""
-        spared = np.array([word in needed for word in common.words], bool)
-        if not spared.any():
+        """The words to keep, and the words in too many documents, once the words that documents need are kept."""
+        kept = np.array([word in needed for word in common.words], bool)
+        if not kept.any():
             return found, common
-        self.spared.add(self.limits.rules["max_df"], common.take(spared))
-        found = joined(found, common.take(spared))
+        self.kept_common.add(self.limits.rules["max_df"], common.take(kept))
+        found = joined(found, common.take(kept))
         found = found.take(np.argsort(found.words, kind="stable"))
         limits = VocabularySettings(max_features=self.limits.max_features)
         beyond = dropped_words(found.documents, found.tokens, 0, limits)["max_features"]
         self.losses.add(self.limits.rules["max_features"], found.take(beyond))
-        return found.take(~beyond), common.take(~spared)
+        return found.take(~beyond), common.take(~kept)
 
     def _allowed(self, counts: WordCounts) -> np.ndarray:
         """Mask (n_words,) of the words that earlier documents have, or were not left without."""
@@ -218,7 +215,10 @@ class Names:
         counts = WordCounts(np.arange(n_columns) if words is None else words, tally.tokens, tally.documents)
         keep = np.ones(n_columns, bool) if words is None else self._allowed(counts)
         if not self.limits.idle:
-            known = self._known_columns(words, n_columns)
+            known = None  # columns that the corpus has already: they stay, regardless of the limits
+            if self._known is not None:
+                ids = np.arange(n_columns) if words is None else self._known.index_of(words)
+                known = (ids >= 0) & (ids < self._known.size)
             dropped = dropped_words(tally.documents, tally.tokens, n_docs, self.limits, known)
             for name, mask in dropped.items():
                 self.losses.add(self.limits.rules[name], counts.take(mask & keep))
@@ -245,12 +245,6 @@ class Names:
         self._new_ids = np.full(n_columns, -1, np.int32)
         self._new_ids[order] = np.arange(len(order), dtype=np.int32)
 
-    def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
-        """Columns of the source that the corpus already has: they stay, regardless of the limits."""
-        if self._known is None:
-            return None
-        return np.arange(n_columns) < self._known.size if words is None else self._known.index_of(words) >= 0
-
     def _widen_known(self, tally: ColumnTally, keep: np.ndarray) -> None:
         """Columns without names keep their numbers; there may be more of them now."""
         known = self._known
@@ -264,12 +258,11 @@ class Names:
 
     def _require_names(self, named: bool) -> None:
         if self._known is not None and self._known.named != named:
-            have = "words" if self._known.named else "columns without names"
-            come = "words" if named else "columns without names"
+            kinds = ("columns without names", "words")
+            remedy = f"give {argument('vocabulary', ...)} for the source"
             raise VocabularyMismatch(
-                f"the corpus has {have}, but the source has {come}; give {argument('vocabulary', ...)} for the source"
-                if not named
-                else f"the corpus has {have}, but the source has {come}; append a source without a vocabulary"
+                f"the corpus has {kinds[not named]}, but the source has {kinds[named]}; "
+                + ("append a source without a vocabulary" if named else remedy)
             )
 
     # ------------------------------------------------------------------ authors
@@ -292,7 +285,7 @@ class Names:
 
     # ------------------------------------------------------------------ for the next stages
 
-    def spilled(self) -> tuple[Place, Header]:
+    def spilled(self) -> Spilled:
         """Final names in a scratch file, for the tasks that sort runs."""
         arrays: dict[str, np.ndarray] = {}
         if self._new_ids is not None:
@@ -301,17 +294,10 @@ class Names:
             arrays["words"] = self.vocabulary.words
         if self.author_vocabulary is not None and self.author_vocabulary.words is not None:
             arrays["authors"] = self.author_vocabulary.words
-        place = self._scratch / "names"
-        return place, spill(place, arrays)
+        return spill(self._scratch / "names", arrays)
 
     def subtract(self, dropped: WordCounts) -> None:
         """Counts, by final id, of documents that were dropped."""
         df, tf = self.vocabulary.counted
         df[dropped.words] -= dropped.documents
         tf[dropped.words] -= dropped.tokens
-
-
-def _authors(root: Place, names: NameList | None) -> Vocabulary | None:
-    if names is None:
-        return None
-    return Vocabulary(stored_names(root, names).words)

@@ -43,14 +43,15 @@ class Ingestion:
     Attributes
     ----------
     documents, tokens : that were stored
-    words, new_words : of the corpus, and those of them that it did not have before
+    words, new_words : words of the corpus, and how many of them it did not have before
     documents_before : of the corpus that was appended to; 0 for a new one
     format : that the source was read as; taken : what was guessed of it, {"header": "the first row"}
     left_out : words that were left out, by rule
     kept : words that a rule would have left out, were they not all that some documents have
     empty_documents : documents that are stored without a word
     short_documents : documents that were left out for `min_doc_length`
-    skipped, replaced : documents whose id the corpus had: those left out, and those of the corpus that were removed
+    skipped, replaced : documents left out because the corpus had their ids, and documents of the corpus that were
+        removed because new ones had their ids
     """
 
     documents: int
@@ -103,9 +104,9 @@ class Ingestion:
         """The record that `to_dict` gave, which follows the rules `INGESTION`; unknown fields are ignored."""
         known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
         for name in ("left_out", "kept"):
-            groups = ({one.name: group[one.name] for one in fields(WordGroup)} for group in known[name])
             known[name] = tuple(
-                WordGroup(**{**group, "examples": tuple(group["examples"])}) for group in groups
+                WordGroup(group["rule"], group["words"], group["tokens"], tuple(group["examples"]))
+                for group in known[name]
             )
         return cls(**known)
 

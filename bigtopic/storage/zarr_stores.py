@@ -1,32 +1,20 @@
-"""Zarr's store in a folder, through `Place`, with its rules on links and pipes and its errors."""
+"""Zarr's stores: in a folder, through `Place`, with its rules on links and pipes; behind a URL; with our errors."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from zarr.abc.store import Store
 from zarr.core.buffer import default_buffer_prototype
-from zarr.storage import LocalStore
+from zarr.storage import FsspecStore, LocalStore
 
 from bigtopic.storage import local
+from bigtopic.storage.remote import reaching
 
-__all__ = ["ZarrFolder"]
-
-
-class Folder(Protocol):
-    """What `ZarrFolder` needs of a `bigtopic.storage.place.Place`."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def below(self) -> int: ...
-    def __truediv__(self, name: str) -> Folder: ...
-    def names(self) -> list[str]: ...
-    def read(self) -> bytes: ...
-    def remove(self) -> None: ...
+__all__ = ["ZarrFolder", "ZarrRemote"]
 
 
 class ZarrFolder(LocalStore):
@@ -34,9 +22,13 @@ class ZarrFolder(LocalStore):
 
     Zarr writes several files at a time and does not wait for the others when one fails. Here the others are over by
     then, or fail too: after an error nothing comes back into a folder that is being removed.
+
+    Parameters
+    ----------
+    place : a `bigtopic.storage.place.Place`, which imports this module
     """
 
-    def __init__(self, place: Folder, *, read_only: bool = False) -> None:
+    def __init__(self, place: Any, *, read_only: bool = False) -> None:
         super().__init__(place.url, read_only=read_only)
         self._place = place
         self._writing = Lock()
@@ -86,7 +78,7 @@ class ZarrFolder(LocalStore):
             if self._failure is not None:
                 raise self._failure
             try:
-                local.write(place.url, place.below, [value.as_buffer_like()], exclusive)
+                local.write(place, [value.as_buffer_like()], exclusive)
             except FileExistsError:
                 raise
             except BaseException as error:
@@ -106,3 +98,21 @@ class ZarrFolder(LocalStore):
     async def clear(self) -> None:
         for name in self._place.names():
             await self.delete(name)
+
+
+class ZarrRemote(FsspecStore):
+    """Zarr's store, with the errors of `reaching`."""
+
+
+def _reached(name: str) -> Any:
+    method = getattr(FsspecStore, name)
+
+    async def call(self: ZarrRemote, *arguments: Any, **settings: Any) -> Any:
+        with reaching(str(self.fs.unstrip_protocol(self.path))):
+            return await method(self, *arguments, **settings)
+
+    return call
+
+
+for _name in ("get", "get_partial_values", "set", "exists", "delete", "delete_dir"):
+    setattr(ZarrRemote, _name, _reached(_name))

@@ -1,1 +1,0 @@
-"""What is said of a corpus: its figures, and what the last ingest took and left out."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._pipes import source_file
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json, source_file
 from bigtopic.wording import counted
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json, connected, parallel
 
 
 @click.command("compact", short_help="Rewrite a corpus that grew by appends.")

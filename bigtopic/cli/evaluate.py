@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._measures import WithSettings, given
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, WithSettings, as_json, connected, given, parallel
 
 
 @click.command("evaluate", cls=WithSettings, short_help="Score a model on a corpus.")
@@ -36,16 +34,15 @@ def command(
     Example:
         bigtopic evaluate topics.zarr new-articles.zarr
     """
-    from bigtopic.cli import _show
-    from bigtopic.cli.support import remarks
+    from bigtopic.cli import _facts, _show
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
     from bigtopic.evaluation import measure
 
     estimator, documents = load_model(model), open_corpus(corpus)
     asked = _loaded(measures)
-    if known := any(one.held_out for one in asked) and remarks.learned_from(estimator, model, documents):
-        remarks.say(known)
+    if known := any(one.held_out for one in asked) and _facts.learned_from(estimator, model, documents):
+        _facts.say(known)
         asked = [_of_training(one) for one in asked]
     with connected(scheduler) as client:
         found = measure(estimator, documents, asked, client, n_threads, **given(settings))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json
 
 
 @click.command("find", short_help="Find the topics of a word.")
@@ -24,10 +23,10 @@ def command(words: tuple[str, ...], model: str, n_top: int, as_json: bool) -> No
         bigtopic find sqlite topics.zarr
         bigtopic find river bank topics.zarr
     """
-    from bigtopic.cli import _answers
+    from bigtopic.cli import _show
     from bigtopic.cli._stores import is_model
     from bigtopic.estimators.persistence import load_model
 
     if is_model(words[0]) and not is_model(model):
         raise click.UsageError(f"the words come first: bigtopic find {model} {words[0]}")
-    _answers.show(load_model(model).find_topics(words, n_top), as_json)
+    _show.show(load_model(model).find_topics(words, n_top), as_json)

@@ -11,9 +11,18 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json, connected, parallel, random_state
-from bigtopic.cli._pipes import STANDARD, source_file
-from bigtopic.cli._values import FUNCTION, PATH, completed, settings
+from bigtopic.cli._options import (
+    FUNCTION,
+    PATH,
+    STANDARD,
+    as_json,
+    completed,
+    connected,
+    parallel,
+    random_state,
+    settings,
+    source_file,
+)
 from bigtopic.wording import counted
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json
 
 
 @click.command("info", short_help="Describe a corpus, a model, or topics of documents.")

@@ -7,9 +7,17 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json, connected, number, parallel, random_state
-from bigtopic.cli._pipes import source_file
-from bigtopic.cli._values import FUNCTION, PATH, completed
+from bigtopic.cli._options import (
+    FUNCTION,
+    PATH,
+    as_json,
+    completed,
+    connected,
+    number,
+    parallel,
+    random_state,
+    source_file,
+)
 from bigtopic.support import discovery
 
 
@@ -180,9 +188,8 @@ def command(
         curl https://example.org/articles.jsonl.gz | bigtopic ingest - articles.zarr
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._facts import corpus_lines, facts_of_corpus
+    from bigtopic.cli._facts import corpus_lines, facts_of_corpus, say
     from bigtopic.cli._stores import is_model
-    from bigtopic.cli.support.remarks import say
     from bigtopic.ingestion.ingest import ingest
     from bigtopic.parallel.progress import shown
 

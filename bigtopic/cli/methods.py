@@ -11,8 +11,7 @@ from itertools import groupby
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import completed
+from bigtopic.cli._options import as_json, completed
 
 _LEAST = 20  # characters for what a method is for, in the narrowest terminal
 

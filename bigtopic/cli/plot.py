@@ -9,10 +9,17 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._measures import given, joined, options_of
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._pipes import STANDARD
-from bigtopic.cli._values import PATH, completed
+from bigtopic.cli._options import (
+    PATH,
+    STANDARD,
+    as_json,
+    completed,
+    connected,
+    given,
+    joined,
+    options_of,
+    parallel,
+)
 
 _USUAL = "svg"  # on standard output
 

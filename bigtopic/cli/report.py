@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._measures import WithMeasures, named
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._pipes import STANDARD
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, STANDARD, WithMeasures, as_json, connected, named, parallel
 
 
 @click.command("report", cls=WithMeasures, short_help="Write one HTML page about a model.")

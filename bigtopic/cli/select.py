@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json, parallel
-from bigtopic.cli._stored_views import store
-from bigtopic.cli._values import PATH
-from bigtopic.cli._where import conditions, where_option
+from bigtopic.cli._options import PATH, as_json, conditions, parallel, where_option
+from bigtopic.cli._stores import store
 
 
 @click.command("select", short_help="Store some documents of a corpus as another one.")

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json
 
 _WORDS = 20
 
@@ -30,7 +29,7 @@ def command(document: str, corpus: str, model: str | None, theta: str | None, as
         bigtopic show article-17 articles.zarr
         bigtopic show article-17 articles.zarr --model topics.zarr
     """
-    from bigtopic.cli import _answers, _show
+    from bigtopic.cli import _show
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
 
@@ -50,7 +49,7 @@ def command(document: str, corpus: str, model: str | None, theta: str | None, as
     if topics is not None:
         for table in (topics.topics, topics.words):
             click.echo()
-            _answers.show(table, as_json=False)
+            _show.show(table, as_json=False)
 
 
 def _figures(found: Any) -> dict[str, str]:
@@ -66,7 +65,7 @@ def _figures(found: Any) -> dict[str, str]:
 
 
 def _as_dict(found: Any, topics: Any) -> dict[str, Any]:
-    from bigtopic.cli._answers import values
+    from bigtopic.cli._show import values
 
     columns = {name: None if value != value else value for name, value in found.columns.items()}
     answer = {**found._asdict(), "columns": columns}

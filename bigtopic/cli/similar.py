@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._pipes import STANDARD, standard_input
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, STANDARD, as_json, standard_input
 
 
 @click.command("similar", short_help="List the documents most like a document or a text.")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json, number, parallel, random_state
-from bigtopic.cli._stored_views import store
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json, number, parallel, random_state
+from bigtopic.cli._stores import store
 
 
 @click.command("split", short_help="Divide a corpus into documents to train on and to test with.")

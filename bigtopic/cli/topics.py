@@ -7,9 +7,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._values import PATH
-from bigtopic.cli._where import conditions, of_documents
+from bigtopic.cli._options import PATH, as_json, conditions, connected, of_documents, parallel
 
 
 @click.command("topics", short_help="Print the topics of a model, their documents, or their change.")
@@ -85,7 +83,7 @@ def command(
         bigtopic topics topics.zarr --topic 5 --by year --theta theta.zarr
         bigtopic topics topics.zarr --by date --freq month --theta theta.zarr --where kind=news
     """
-    from bigtopic.cli import _answers
+    from bigtopic.cli import _show
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
 
@@ -103,14 +101,14 @@ def command(
         if columns:
             grouped: dict[str, Any] = {"freq": freq, "bins": bins, "date_format": date_format}
             found = estimator.topics_over(columns, documents, topics=topic, **grouped, **chosen)
-            _answers.show(found, as_json)
+            _show.show(found, as_json)
             return
         assert topic is not None and n_documents is not None  # see _check
         found = estimator.documents(topic, documents, n_documents, **chosen)
     if as_json:
-        _answers.show(found, as_json)
+        _show.show(found, as_json)
     else:
-        _answers.documents(found)
+        _show.documents(found)
 
 
 def _check(

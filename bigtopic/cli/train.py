@@ -8,9 +8,18 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._measures import is_given
-from bigtopic.cli._options import as_json, connected, duration, number, parallel, random_state
-from bigtopic.cli._values import PATH, completed, settings
+from bigtopic.cli._options import (
+    PATH,
+    as_json,
+    completed,
+    connected,
+    duration,
+    is_given,
+    number,
+    parallel,
+    random_state,
+    settings,
+)
 from bigtopic.wording import counted
 
 _OF_EVERY_RUN = {  # options that --continue-from leaves open
@@ -159,10 +168,9 @@ def command(
         bigtopic train articles.zarr topics.zarr --continue-from topics.zarr --overwrite
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
-    from bigtopic.cli import _show
+    from bigtopic.cli import _facts, _show
     from bigtopic.cli._group import INTERRUPTED, TERMINATED
     from bigtopic.cli._stores import is_model, is_result_of, require_lock, require_room
-    from bigtopic.cli.support import remarks
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError, argument
     from bigtopic.learning.stopping import ended_by_sigterm
@@ -196,7 +204,7 @@ def command(
     estimator.set_params(client=None, validation=None)
     estimator.save(model, overwrite=True)  # what may be replaced was checked before
     if continue_from is None:
-        remarks.say(remarks.cut_short(estimator, terminated.is_set()) or remarks.few_updates(estimator))
+        _facts.say(_facts.cut_short(estimator, terminated.is_set()) or _facts.few_updates(estimator))
     if as_json:
         from bigtopic.cli._facts import facts_of_model
 
@@ -260,16 +268,16 @@ def _continued(
     model: str, corpus: Any, documents: str, given: Mapping[str, Any], work: Mapping[str, Any]
 ) -> Any:
     """The estimator at `model`, which has gone on with the corpus; says which documents it took."""
-    from bigtopic.cli.support import remarks
-    from bigtopic.estimators.begin import growth
+    from bigtopic.cli import _facts
     from bigtopic.estimators.persistence import load_model
+    from bigtopic.estimators.support import run_record
 
     estimator = load_model(model)
-    known = growth.is_same(estimator.run_, corpus)
-    first = 0 if documents == "all" and not known else growth.first_new_row(estimator.run_, corpus)
-    new, n_docs = growth.since(corpus, first).n_docs, counted(corpus.n_docs, "document")
+    known = run_record.is_same(estimator.run_, corpus)
+    first = 0 if documents == "all" and not known else run_record.first_new_row(estimator.run_, corpus)
+    new, n_docs = run_record.since(corpus, first).n_docs, counted(corpus.n_docs, "document")
     if not new and documents == "new":
-        remarks.say(
+        _facts.say(
             f"{model} has learned from all {n_docs} of {corpus.url}: nothing is new, its topics stay as they are"
         )
         return estimator
@@ -278,7 +286,7 @@ def _continued(
     estimator.set_params(**work, max_time=given["max_time"], patience=None, evaluate_every=None)
     everything = {"only_new": False} if documents == "all" and known else {}
     estimator.update(corpus, first_new=first, max_iter=given["max_iter"], **everything)
-    remarks.say(remarks.went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
+    _facts.say(_facts.went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
     return estimator.set_params(max_time=before)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli._options import PATH, as_json
 
 
 @click.command("verify", short_help="Read and check every chunk of stores.")

@@ -14,7 +14,7 @@ from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.similarity import MEASURES, check_measure
 from bigtopic.estimators.topic_stores.stored_topics import TopicRows
-from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.evaluation.subject import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS

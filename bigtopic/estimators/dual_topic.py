@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.estimators.begin import given
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
-from bigtopic.evaluation.pair_source import PairSource, pairs_of
+from bigtopic.estimators.support.initialization import begin_pairs
+from bigtopic.evaluation.records import PairSource, pairs_of
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.base import Model
@@ -198,7 +198,7 @@ class DualTopicModel(TopicLearning):
 
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
         if self.init is not None:
-            given.begin_pairs(model, self.init, n_tokens, self.progress)
+            begin_pairs(model, self.init, n_tokens, self.progress)
 
     def _given(self, model: Model) -> Sequence[str]:
         return list(DUAL.arrays)

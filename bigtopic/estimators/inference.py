@@ -11,9 +11,8 @@ import numpy as np
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import VocabularyMismatch
-from bigtopic.estimators.contract import output
-from bigtopic.estimators.contract.matrices import check_width
-from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.base import chosen, in_frame
+from bigtopic.estimators.inputs import as_corpus, check_width, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
@@ -88,10 +87,10 @@ class TopicInference(FittedTopics):
 
             indptr, indices, data = sparse_topics(result, min_probability, top_k)
             return csr_matrix((data, indices, indptr), shape=result.shape)
-        kind = output.chosen(self._sklearn_output_config)
+        kind = chosen(self._sklearn_output_config)
         if kind == "default":
             return result
-        return output.in_frame(kind, result, self.get_feature_names_out(), X, corpus, order)
+        return in_frame(kind, result, self.get_feature_names_out(), X, corpus, order)
 
     def transform_to(
         self,
@@ -156,7 +155,7 @@ class TopicInference(FittedTopics):
         SettingError
             When `n_documents` is not a whole number from 1.
         """
-        from bigtopic.evaluation.largest import Largest
+        from bigtopic.evaluation.source import Largest
 
         require_positive("n_documents", n_documents)
         corpus = self._known_corpus(X)

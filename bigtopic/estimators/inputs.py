@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.sparse import checked_dense, is_array_like
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import (
@@ -23,11 +24,17 @@ from bigtopic.errors import (
     VocabularyMismatch,
     argument,
 )
-from bigtopic.estimators.contract.matrices import as_matrix
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
-__all__ = ["as_corpus", "kept_vocabulary", "require_positive", "words_to_remember"]
+__all__ = [
+    "as_corpus",
+    "as_matrix",
+    "check_width",
+    "kept_vocabulary",
+    "require_positive",
+    "words_to_remember",
+]
 
 
 def as_corpus(
@@ -210,3 +217,37 @@ def _like_the_model(text: Mapping[str, Any]) -> Any:
             f"texts cannot be tokenised like the model's: {error.message} to bigtopic.ingest, and pass the corpus it "
             "makes; a pattern can be passed to load_model instead"
         ) from error
+
+
+def as_matrix(data: Any) -> Any:
+    """Array-like numbers, such as lists of equally long rows, as an array; anything else as it is.
+
+    Raises
+    ------
+    SettingError
+        For numbers in any other than two dimensions.
+    InputError
+        When rows differ in length.
+    """
+    if is_array_like(data):
+        data = np.asarray(data) if hasattr(data, "__array__") else checked_dense(data, "the matrix")
+    if isinstance(data, np.ndarray) and data.ndim != 2 and data.dtype.kind in "iufbc":
+        remedy = ". Reshape your data, with X.reshape(1, -1) if it is one document" if data.ndim == 1 else ""
+        raise SettingError(
+            f"documents: a matrix has two dimensions, (n_docs, n_words), but this array has shape {data.shape}{remedy}"
+        )
+    return data
+
+
+def check_width(given: Vocabulary, known: Vocabulary, estimator: str) -> None:
+    """Columns without names can only be matched by position, so there must be as many as the model has.
+
+    Raises
+    ------
+    VocabularyMismatch
+    """
+    if len(given) != len(known) and not (given.named and known.named):
+        raise VocabularyMismatch(
+            f"X has {len(given)} features, but {estimator} is expecting {len(known)} features as input. Columns "
+            "without names are matched by position: pass a matrix with the model's, or a corpus with a vocabulary"
+        )

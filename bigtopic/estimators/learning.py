@@ -10,12 +10,10 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
-from bigtopic.estimators import starts
-from bigtopic.estimators.begin import given, growth, streams
 from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_positive, words_to_remember
-from bigtopic.estimators.questions.document_questions import DocumentQuestions
-from bigtopic.estimators.saved import checkpoints, run_record
-from bigtopic.estimators.saved import settings as saved_settings
+from bigtopic.estimators.questions import DocumentQuestions
+from bigtopic.estimators.support import checkpoints, preparation, run_record
+from bigtopic.estimators.support.initialization import begin_with
 from bigtopic.learning.events import Callback
 from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
@@ -103,7 +101,7 @@ class TopicLearning(DocumentQuestions):
         shuffle = self.order != "stored"
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
         run = run_record.begun(self, corpus, seed)
-        corpus, held_out = starts.held_out(self.validation, corpus, seed)
+        corpus, held_out = preparation.held_out(self.validation, corpus, seed)
         run["passes"] = self._passes(corpus)
         before = self._model
         try:
@@ -129,7 +127,7 @@ class TopicLearning(DocumentQuestions):
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
         """Begin with what is given, if anything, for a corpus or a stream of so many tokens and documents."""
         if self.init is not None:
-            given.begin_with(model, self.init, n_tokens, n_docs, self.progress)
+            begin_with(model, self.init, n_tokens, n_docs, self.progress)
 
     def _given(self, model: Model) -> Sequence[str]:
         """The arrays that `init` gives."""
@@ -170,8 +168,8 @@ class TopicLearning(DocumentQuestions):
             return self._go_on(corpus, 1)
         model = self._new_model(corpus, self._seed())
         self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
-        total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
-        streams.scale(model, total / corpus.n_docs)
+        total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        preparation.scale(model, total / corpus.n_docs)
         self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
         self._model = model
         self._learn(corpus, 1, None, order="stored", total=total)
@@ -213,8 +211,8 @@ class TopicLearning(DocumentQuestions):
         if max_iter is not None:
             require_positive("max_iter", max_iter)
         model, corpus = self._fitted(), self._next_documents(corpus, None)
-        new = growth.since(
-            corpus, growth.first_new_row(self.run_, corpus) if first_new is None else first_new
+        new = run_record.since(
+            corpus, run_record.first_new_row(self.run_, corpus) if first_new is None else first_new
         )
         needs_all = self._or_method("batch_size") is None or model.document_state is not None
         if not new.n_docs and only_new:
@@ -223,7 +221,7 @@ class TopicLearning(DocumentQuestions):
             )
         if only_new and not needs_all:
             return self._go_on(new, max_iter or 1)
-        n_earlier = corpus.n_docs - new.n_docs + growth.n_gone(self.run_, corpus)
+        n_earlier = corpus.n_docs - new.n_docs + run_record.n_gone(self.run_, corpus)
         if model.document_state is not None:
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
         return self._go_on(corpus, max_iter or self._passes(corpus), of_all=n_earlier > 0)
@@ -231,15 +229,15 @@ class TopicLearning(DocumentQuestions):
     def _go_on(self, corpus: Corpus, n_passes: int, of_all: bool = False) -> Self:
         """Learn from more documents; with `of_all`, from all that the model shall have seen, earlier ones included."""
         model = self._fitted()
-        corpus = streams.as_counted(model, corpus)
-        starts.refuse_empty(corpus)
-        streams.warn_of_left_out(model, corpus)
-        streams.end_pass(model)
+        corpus = preparation.as_counted(model, corpus)
+        preparation.refuse_empty(corpus)
+        preparation.warn_of_left_out(model, corpus)
+        preparation.end_pass(model)
         axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
-        streams.grow(model, axes, of_all=of_all)
+        preparation.grow(model, axes, of_all=of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
-        streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
-        total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        preparation.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
+        total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
         self._learn(corpus, n_passes, None, order=None if of_all else "stored", total=total)
         self.n_iter_ += n_passes
         return self
@@ -305,7 +303,7 @@ class TopicLearning(DocumentQuestions):
         self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
-        starts.check_corpus(corpus)
+        preparation.check_corpus(corpus)
         method, options = self._method_and_options()
         return new_model(
             method,
@@ -356,7 +354,7 @@ class TopicLearning(DocumentQuestions):
         CorpusExists
             When a model is there and `overwrite` is false, or something else is.
         """
-        saved_settings.save_model(self, url, storage_options, overwrite=overwrite)
+        checkpoints.save_model(self, url, storage_options, overwrite=overwrite)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)
@@ -387,7 +385,7 @@ class TopicLearning(DocumentQuestions):
                 f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "
                 f"{type(self).__name__} fits models with {self._models}; see 'Add a model' in the documentation"
             )
-        starts.check_settings(self)
+        preparation.check_settings(self)
         sizes = self._or_method("slice_size"), self._or_method("batch_size")
         check_slice_size(method.load_kernel(), *sizes)
 

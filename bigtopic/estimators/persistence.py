@@ -10,7 +10,7 @@ from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
-from bigtopic.estimators.starts import check_settings
+from bigtopic.estimators.support.preparation import check_settings
 from bigtopic.methods import Method
 from bigtopic.state.checkpoints.versions import load_newest
 

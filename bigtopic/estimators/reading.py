@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, argument, require
-from bigtopic.estimators.contract.base import Estimator
+from bigtopic.estimators.base import Estimator
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.evaluation.source import labels_of
 from bigtopic.questions.words import top_labels

@@ -12,8 +12,7 @@ import numpy as np
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
-from bigtopic.evaluation.subject import Documents, Inference, Subject
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
 from bigtopic.support import cards
 from bigtopic.types import Block
 from bigtopic.wording import printable

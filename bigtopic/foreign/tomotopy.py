@@ -13,8 +13,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError, require, warn
 from bigtopic.estimators.lda import LDA
-from bigtopic.foreign._fitted import Weights, fitted, shortest
-from bigtopic.foreign._tokens import tokens_of
+from bigtopic.foreign._fitted import Weights, fitted, shortest, tokens_of
 
 __all__ = ["from_tomotopy", "to_tomotopy"]
 

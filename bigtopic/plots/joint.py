@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.evaluation.base import Setting
-from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.records import pairs_of
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
 from bigtopic.plots._style import AS_IT_IS, heading, label, resize

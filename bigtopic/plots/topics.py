@@ -13,8 +13,7 @@ import numpy as np
 from bigtopic.evaluation.base import Setting
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
-from bigtopic.plots._fit import fitter
-from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, label, largest, leading_words, resize
+from bigtopic.plots._style import AS_IT_IS, BAR, bare, fitter, heading, label, largest, leading_words, resize
 
 __all__ = ["PLOT"]
 

@@ -1,7 +1,12 @@
-"""Groups of documents: by the values of columns, by dates, by numbers or dates in bins, by authors.
+"""Groups of documents, by the values of columns, by dates, by numbers or dates in bins, by authors; and shares of topics.
 
 A grouping says of some documents which groups they are in; a document may be in none (its value is missing), or in
-several (its authors).
+several (its authors). The mean share of a topic in the n_g documents d of group g, and its standard error, are
+
+    share_gk = mean of theta_dk
+    standard error of share_gk = sqrt((mean of theta_dk^2 - share_gk^2) / (n_g - 1))
+
+Every document counts the same, whatever its length. Memory is that of a batch and of the groups times the topics.
 """
 
 from __future__ import annotations
@@ -16,9 +21,10 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, did_you_mean, either
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, instant_texts
-from bigtopic.questions.theta import Theta, other_documents
+from bigtopic.questions.documents import Theta, other_documents
 
-__all__ = ["MOST_CELLS", "Grouping", "columns_to_group", "grouping"]
+__all__ = ["MOST_CELLS", "Grouping", "columns_to_group", "grouping", "over_groups"]
+
 
 Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
 """positions (n,) -> which of them are in which group, int64 (n_pairs,), ascending, and int64 (n_pairs,); what the
@@ -272,3 +278,63 @@ def _author_lists(
     order = np.argsort(rows, kind="stable")
     indptr, entries = take_segments(indptr, order)
     return rows[order], order, indptr, authors[entries]
+
+
+def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[str, Any]:
+    """Shares of all topics in all groups.
+
+    Returns
+    -------
+    groups : (n_groups,) ascending; of several columns, tuples
+    n_documents : int64 (n_groups,)
+    share, standard_error : float64 (n_groups, n_components); the error of a group of one document is nan
+
+    Raises
+    ------
+    SettingError
+        When there are more groups than fit in memory.
+    """
+    index: dict[Any, int] = {}
+    sums, squares = (np.zeros((0, theta.n_components)) for _ in range(2))
+    numbers = np.zeros(0, np.int64)
+    for positions, shares in theta.batches("grouping"):
+        documents, local, names = groups(positions)
+        codes = np.array([index.setdefault(name, len(index)) for name in names], np.int64)
+        if len(index) * theta.n_components > MOST_CELLS:
+            raise SettingError(
+                f"column {' and '.join(map(repr, columns))} has {len(index):,} groups or more, too many for "
+                f"{theta.n_components} topics; "
+                "give freq for dates, bins for numbers, or where for fewer documents"
+            )
+        sums, squares, numbers = (_grown(values, len(index)) for values in (sums, squares, numbers))
+        members = _members(local, documents, (len(names), len(positions)))
+        np.add.at(sums, codes, (members @ shares).toarray())
+        np.add.at(squares, codes, (members @ shares.power(2)).toarray())
+        np.add.at(numbers, codes, np.bincount(local, minlength=len(names)))
+    order = sorted(index, key=_sortable)
+    at = np.array([index[name] for name in order], np.int64)
+    n = numbers[at, None]
+    share = sums[at] / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(np.maximum(squares[at] / n - share**2, 0) / (n - 1))
+    return {"groups": order, "n_documents": numbers[at], "share": share, "standard_error": error}
+
+
+def _sortable(group: Any) -> Any:
+    """Groups of one type are sorted by their values, those of several columns by one column after the other."""
+    return [*map(_sortable, group)] if isinstance(group, tuple) else (str(type(group)), group)
+
+
+def _members(codes: np.ndarray, documents: np.ndarray, shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(codes)), (codes, documents)), shape=shape)
+
+
+def _grown(values: np.ndarray, n_rows: int) -> np.ndarray:
+    """The sums with room for more groups."""
+    if n_rows <= len(values):
+        return values
+    grown = np.zeros((2 * n_rows, *values.shape[1:]), values.dtype)
+    grown[: len(values)] = values
+    return grown

@@ -1,4 +1,4 @@
-"""The start of a run with what is given (`init`): the topics of another model, or a random joint distribution.
+"""The start of a run with what is given: `init`, topics of another model or a random joint distribution; seed words.
 
 A start changes where a run ends, not what it has counted. What becomes of it depends on the scheme:
 
@@ -12,13 +12,15 @@ A start changes where a run ends, not what it has counted. What becomes of it de
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
-from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.records import pairs_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
 from bigtopic.parallel.progress import say
@@ -26,7 +28,8 @@ from bigtopic.state.checkpoints.versions import load_newest
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import ModelTopics, TopicModel
 
-__all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with"]
+__all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
+
 
 RANDOM_JOINT = "joint"
 _OF_ONE = 1e-3  # from a sum of probabilities
@@ -185,3 +188,53 @@ def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:
     array.raw[rows, : array.n_components] = statistics
     array.scale[:] = 1.0
     array.fold()
+
+
+def seed_prior(
+    seeds: Mapping[int, Iterable[str]] | Sequence[Iterable[str]],
+    vocabulary: Any,
+    n_components: int,
+    *,
+    base: float | None = None,
+    weight: float = 100.0,
+) -> np.ndarray:
+    """A topic-word prior that ties seed words to topics.
+
+    Parameters
+    ----------
+    seeds : {topic: words}, or one list of words per topic for the first topics
+    vocabulary : a `Vocabulary`, a corpus, or the words in order
+    n_components : number of topics
+    base : prior of every other entry; None for 1 / n_components
+    weight : prior of a seed word in its topic, in pseudo-tokens
+
+    Returns
+    -------
+    float64 (n_components, n_words), for `topic_word_prior=`
+
+    Raises
+    ------
+    SettingError
+        For a topic outside 0 .. n_components - 1 or a word that is not in the vocabulary.
+
+    Examples
+    --------
+    >>> seed_prior({0: ["cat"]}, ["cat", "dog"], 2, base=0.5, weight=10)
+    array([[10. ,  0.5],
+           [ 0.5,  0.5]])
+    """
+    words = getattr(vocabulary, "vocabulary", vocabulary)
+    known = words if isinstance(words, Vocabulary) else Vocabulary(list(words))
+    prior = np.full((n_components, len(known)), 1.0 / n_components if base is None else base)
+    items = seeds.items() if isinstance(seeds, Mapping) else enumerate(seeds)
+    for topic, given in items:
+        if not 0 <= topic < n_components:
+            raise SettingError(f"seeds: topic {topic} is outside 0 .. {n_components - 1}")
+        if isinstance(given, str):
+            raise SettingError(f"seeds: topic {topic} has {given!r:.60}; give a list of words")
+        given = list(given)
+        ids = known.index_of(given)
+        if (ids < 0).any():
+            raise SettingError(f"seeds: the word {given[int(np.argmax(ids < 0))]!r} is not in the vocabulary")
+        prior[topic, ids] = weight
+    return prior

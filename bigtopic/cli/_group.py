@@ -10,7 +10,7 @@ import threading
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,34 +30,14 @@ __all__ = [
     "TERMINATED",
     "Verbs",
     "command_of",
-    "name_config",
-    "of_config",
-    "options_of",
 ]
 
 
 _ORDER = (
-    "demo",
-    "ingest",
-    "authors",
-    "compact",
-    "select",
-    "split",
-    "info",
-    "verify",
-    "methods",
-    "train",
-    "topics",
-    "find",
-    "show",
-    "evaluate",
-    "infer",
-    "similar",
-    "report",
-    "plot",
-)
-
-_ELSEWHERE = {"client": "scheduler"}  # arguments whose options have another name in click
+    "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "topics", "find",
+    "show", "evaluate", "infer", "similar", "report", "plot",
+)  # fmt: skip
+_NAMES_IN_CLICK = {"client": "scheduler"}  # arguments whose options have another name in click
 
 INTERRUPTED = 130  # the exit code, as of shells: 128 + SIGINT
 TERMINATED = 143  # 128 + SIGTERM
@@ -100,9 +80,7 @@ class Verbs(click.Group):
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
-                name_config(error)
-                if isinstance(error, click.NoSuchOption):
-                    _name_of_argument(error)
+                _explain(error)
                 # The message quotes arguments, which a shell may have expanded.
                 vars(error)["message"] = printable(error.message)
                 raise
@@ -110,7 +88,7 @@ class Verbs(click.Group):
                 # click handles a closed pipe (`bigtopic topics ... | head`).
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
-                raise _Failure(of_config(self._as_typed(error, ctx), ctx)) from error
+                raise _Failure(_of_config(self._as_typed(error, ctx), ctx)) from error
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(INTERRUPTED)
@@ -119,8 +97,10 @@ class Verbs(click.Group):
         """A message in the options of the verb that runs."""
         verb = self.get_command(ctx, ctx.invoked_subcommand or "")
         message = getattr(error, "message", None) or str(error) or type(error).__name__
-        options = [] if verb is None else _options(verb, ctx)
-        return without_copies(worded(message, partial(_option, options)), ctx)
+        params = [] if verb is None else verb.params
+        with suppress(BigtopicError):  # of the file of a measure or plot, whose settings are options, too
+            params = params if verb is None else verb.get_params(ctx)
+        return without_copies(worded(message, partial(_option, params)), ctx)
 
 
 @contextmanager
@@ -141,26 +121,10 @@ def _terminate(number: int, frame: Any) -> None:
     raise SystemExit(TERMINATED)
 
 
-def _name_of_argument(error: click.NoSuchOption) -> None:
-    """Suggest the option that sets the argument of a Python function that was typed as an option."""
-    typed = error.option_name.lstrip("-").replace("-", "_")
-    for option in error.ctx.command.params if error.ctx is not None else ():
-        if option.name == typed:
-            vars(error)["possibilities"] = [option.opts[0]]
-
-
-def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
-    """The options of a verb, without those of measures or plots if it is their files that are wrong."""
-    try:
-        return verb.get_params(ctx)
-    except BigtopicError:
-        return verb.params
-
-
 def _option(params: Iterable[click.Parameter], argument: str) -> str | None:
     """The option that sets an argument of a Python function; the prior of documents is that of authors, too."""
     spelled = {param.name: param.opts[0] for param in params if param.opts[0].startswith("--")}
-    names = argument, argument.replace("author_topic", "doc_topic"), _ELSEWHERE.get(argument)
+    names = argument, argument.replace("author_topic", "doc_topic"), _NAMES_IN_CLICK.get(argument)
     return next((spelled[name] for name in names if name in spelled), None)
 
 
@@ -183,7 +147,7 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command, unfinished: 
     train : the verb
     unfinished : whether the run is one that was saved before its end
     """
-    options = options_of(run, train)
+    options = _options_of(run, train)
     url = ((run or {}).get("corpus") or {}).get("url")
     cut = (run or {}).get("ended") in ("interrupt", "max_time") or unfinished
     if options is None or url is None or url.startswith("-") or cut:
@@ -195,7 +159,7 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command, unfinished: 
     return shlex.join(words)
 
 
-def options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str, Any] | None:
+def _options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str, Any] | None:
     """Options of `bigtopic train` by name, that repeat a run; None when some setting has no option.
 
     Options whose values are the defaults are left out, but for the method and the seed.
@@ -209,11 +173,11 @@ def options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str,
         return None
     usual = kind().get_params()
     settings = {name: v for name, v in run["settings"].items() if v != usual.get(name) or name in _ALWAYS}
-    names = {
-        _setting_of(option, settings): option.opts[0][2:]
-        for option in train.params
-        if isinstance(option, click.Option)
-    }
+    names = {}
+    for option in train.params:
+        if isinstance(option, click.Option):  # the prior of documents is that of authors where there are any
+            of_authors = str(option.name).replace("doc_topic", "author_topic")
+            names[of_authors if of_authors in settings else str(option.name)] = option.opts[0][2:]
     if "replicas" not in settings:
         settings.pop("replica_updates", None)  # which has no effect then
     if settings.keys() - names.keys():
@@ -221,13 +185,6 @@ def options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str,
     if "options" in settings:
         settings["options"] = [f"{name}={_written(value)}" for name, value in settings["options"].items()]
     return {option: settings[name] for name, option in names.items() if name in settings}
-
-
-def _setting_of(option: click.Option, settings: Mapping[str, Any]) -> str:
-    """The estimator's name of what an option sets; the prior of documents is that of authors where there are any."""
-    name = str(option.name)
-    of_authors = name.replace("doc_topic", "author_topic")
-    return of_authors if of_authors in settings else name
 
 
 def _written(value: Any) -> str:
@@ -257,36 +214,36 @@ def _configure(ctx: click.Context, parameter: click.Parameter, path: str | None)
     ctx.meta[_FILE] = path, ctx
 
 
-def name_config(error: click.UsageError) -> None:
-    """Say in an error about the value of an option that it is in the file of --config, if it is."""
+def _explain(error: click.UsageError) -> None:
+    """Say of a wrong value that it is in the file of --config; of an argument of Python that was typed as an option,
+    suggest the option that sets it."""
     ctx, option = error.ctx, getattr(error, "param", None)
-    if ctx is not None and option is not None and option.name in (names := _from_file(ctx)):
+    if ctx is None:
+        return
+    if option is not None and option.name in (names := _from_file(ctx)):
         vars(error)["param_hint"] = f"{option.get_error_hint(ctx)} in {names[option.name]}"
+    if isinstance(error, click.NoSuchOption):
+        typed = error.option_name.lstrip("-").replace("-", "_")
+        for param in ctx.command.params:
+            if param.name == typed:
+                vars(error)["possibilities"] = [param.opts[0]]
 
 
-def of_config(message: str, ctx: click.Context) -> str:
+def _of_config(message: str, ctx: click.Context) -> str:
     """The message, with the file of --config before it if it begins with an option that is in there."""
-    option = message.split(" ")[0].rstrip(":")
-    for name, path in _from_file(ctx).items():
-        if option in _spellings(ctx.meta[_FILE][1], name):
-            return f"{path}: {message}"
+    begin, known = message.split(" ")[0].rstrip(":"), _from_file(ctx)
+    verb = ctx.meta[_FILE][1] if known else ctx
+    for param in verb.command.get_params(verb) if known else ():
+        if param.name in known and begin in param.opts:
+            return f"{known[param.name]}: {message}"
     return message
 
 
 def _from_file(ctx: click.Context) -> dict[str, str]:
     """{name of an option: the file of --config that it is from}"""
-    path, verb = ctx.meta.get(_FILE, ("", ctx))
-    return {
-        name: path
-        for name in (verb.default_map or {} if path else {})
-        if verb.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
-    }
-
-
-def _spellings(verb: click.Context, name: str) -> list[str]:
-    return [
-        spelling for param in verb.command.get_params(verb) if param.name == name for spelling in param.opts
-    ]
+    path, verb = ctx.meta.get(_FILE, ("", None))
+    names = () if verb is None else verb.default_map or ()
+    return {name: path for name in names if verb.get_parameter_source(name) is ParameterSource.DEFAULT_MAP}
 
 
 def _check_value(where: str, value: Any, option: click.Option) -> None:
@@ -302,31 +259,26 @@ def _check_value(where: str, value: Any, option: click.Option) -> None:
 
 def _options_in(path: str, verb: click.Command) -> Mapping[str, Any]:
     """Options by name, in TOML, in JSON, or of the run that made a model."""
-    from bigtopic.cli._stores import is_checkpoint, is_model
+    from bigtopic.cli._stores import is_checkpoint, is_model, model_at
 
     if is_model(path) or is_checkpoint(path):
-        return _options_of_model(path, verb)
+        options = _options_of(model_at(path).run_, verb)
+        if options is None:
+            raise SettingError(f"{path}: no options of 'bigtopic {verb.name}' repeat the run of this model")
+        return options
+    kind = "JSON" if path.endswith(".json") else "TOML"
     try:
         text = Path(path).read_text(encoding="utf-8")
-        found = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+        found = (json if kind == "JSON" else tomllib).loads(text)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not {'JSON' if path.endswith('.json') else 'TOML'}: {error}") from None
+        raise InputError(f"{path} is not {kind}: {error}") from None
     if not isinstance(found, dict):
         raise InputError(
             f"{path} holds a {type(found).__name__}; write options as name = value, such as topics = 100"
         )
     return found
-
-
-def _options_of_model(path: str, verb: click.Command) -> Mapping[str, Any]:
-    from bigtopic.estimators.persistence import load_model
-
-    options = options_of(load_model(path).run_, verb)
-    if options is None:
-        raise SettingError(f"{path}: no options of 'bigtopic {verb.name}' repeat the run of this model")
-    return options
 
 
 CONFIG = click.Option(

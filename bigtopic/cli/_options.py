@@ -15,223 +15,217 @@ from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
 import click
+from click import BadParameter, Context, Parameter, UsageError, argument, option
 from click.core import ParameterSource
 
 from bigtopic.errors import InputError
 from bigtopic.wording import counted
 
 __all__ = [
-    "FUNCTION",
-    "PATH",
-    "STANDARD",
-    "Duration",
-    "WithMeasures",
-    "WithSettings",
-    "as_json",
-    "completed",
-    "conditions",
-    "connected",
-    "duration",
-    "given",
-    "is_given",
-    "joined",
-    "named",
-    "number",
-    "of_documents",
-    "options_of",
-    "parallel",
-    "random_state",
-    "settings",
-    "source_file",
-    "standard_input",
-    "where_option",
-    "without_copies",
-]
+    "COUNT", "PATH", "STANDARD", "WithFound", "WithMeasures", "WithSettings", "as_json", "completed",
+    "conditions", "connected", "duration", "given", "is_given", "joined", "method_options", "n_words", "named",
+    "number", "of_documents", "options_of", "overwrite", "parallel", "paths", "random_state", "source_file",
+    "standard_input", "theta", "threads", "token_filter", "token_pattern", "where", "without_copies",
+]  # fmt: skip
 
-
+COUNT = click.IntRange(1)
 PATH = click.Path()  # or a URL: it need not exist
-
-
-class _Function(click.ParamType):
-    """A function by its place, such as package.module:function, imported as Python would from the current folder."""
-
-    name = "package.module:function"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        module, _, names = str(value).partition(":")
-        if not module or not names:
-            self.fail(f"{value!r} is not a function; write it as package.module:function", param, ctx)
-        if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)  # last, so that no file of this folder hides another module
-        try:
-            found: Any = import_module(module)
-            for name in names.split("."):
-                found = getattr(found, name)
-        except Exception as error:  # importing a module runs it
-            self.fail(f"{value!r} cannot be imported: {error or type(error).__name__}", param, ctx)
-        if not callable(found):
-            self.fail(f"{value!r} is a {type(found).__name__}, not a function", param, ctx)
-        return found
-
-
-FUNCTION = _Function()
-
-
-class _Setting(click.ParamType):
-    """A setting by its name, NAME=VALUE: a whole number, a number, true, false, none, or a text."""
-
-    name = "name=value"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        name, sign, text = str(value).partition("=")
-        if not sign or not name.strip():
-            self.fail(f"{value!r} is not a setting; write it as name=value, such as decay=0.9", param, ctx)
-        return name.strip(), _as_typed(text.strip())
-
-
-def _as_typed(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text
-
-
-def once(
-    ctx: click.Context, parameter: click.Parameter, pairs: Iterable[tuple[str, Any]]
-) -> dict[str, Any] | None:
-    """The settings by name; None where none is given. Refuses one that is given twice."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise click.BadParameter(f"{name} is given twice; leave one of them out", ctx, parameter)
-        found[name] = value
-    return found or None
-
-
-def settings(help: str) -> Callable[..., Any]:
-    """--option, repeatable: settings of a method as {name: value}."""
-    return click.option(
-        "--option", "options", type=_Setting(), multiple=True, callback=once, metavar="NAME=VALUE", help=help
-    )
-
-
-def completed(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
-    """What a shell offers for an option or argument: those of the names that begin with what was typed."""
-
-    def offer(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-        return [name for name in names() if name.startswith(typed)]
-
-    return offer
-
-
+STANDARD = "-"  # standard input in place of a file to read, standard output in place of one to write
+_COPY = "bigtopic.standard-input"  # path of the temporary file, in `click.Context.meta`
 _THREADS_EACH = 16  # processors
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
+_Decorator = Callable[[Any], Any]
 
-class Duration(click.ParamType):
+# ------------------------------------------------------------------ types
+
+
+def duration(value: Any) -> float:
     """Seconds from '90', '90s', '10m', '1h30m' or '2d'."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, int | float):
-            return float(value)
-        text = value.strip().lower()
-        pieces = _PIECE.findall(text)
-        if pieces and "".join(digits + unit for digits, unit in pieces) == text:
-            seconds = sum(float(digits) * _UNITS[unit] for digits, unit in pieces)
-        else:
-            try:
-                seconds = float(text)
-            except ValueError:
-                self.fail(f"{value!r} is not a time; write it as 90s, 10m, 1h30m or 2d", param, ctx)
-        if not 0 < seconds < float("inf"):
-            self.fail(f"{value!r} must be a positive time", param, ctx)
-        return seconds
+    text = str(value).strip().lower()
+    pieces = _PIECE.findall(text)
+    if pieces and "".join(digits + unit for digits, unit in pieces) == text:
+        seconds = sum(float(digits) * _UNITS[unit] for digits, unit in pieces)
+    else:
+        try:
+            seconds = float(text)
+        except ValueError:
+            raise BadParameter(f"{value!r} is not a time; write it as 90s, 10m, 1h30m or 2d") from None
+    if not 0 < seconds < float("inf"):
+        raise BadParameter(f"{value!r} must be a positive time")
+    return seconds
 
 
-duration = Duration()
-
-
-class Number(click.ParamType):
+def number(value: Any) -> float:
     """A number of documents if it is whole, else a share of them: 1 is one document, 1.0 all."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return value
-        for kind in (int, float):
-            with suppress(ValueError):
-                return kind(str(value))  # true is no number
-        self.fail(f"{value!r} is neither a number of documents nor a share such as 0.5", param, ctx)
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(str(value))  # `true` in a file of options is not a number
+    raise BadParameter(f"{value!r} is neither a number of documents nor a share such as 0.5")
 
 
-number = Number()
+def _function(value: Any) -> Any:
+    """A function by its place, such as package.module:function, imported as Python would from the current folder."""
+    module, _, names = str(value).partition(":")
+    if not module or not names:
+        raise BadParameter(f"{value!r} is not a function; write it as package.module:function")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # last, so that no file of this folder hides another module
+    try:
+        found: Any = import_module(module)
+        for name in names.split("."):
+            found = getattr(found, name)
+    except Exception as error:  # importing a module runs it
+        raise BadParameter(f"{value!r} cannot be imported: {error or type(error).__name__}") from None
+    if not callable(found):
+        raise BadParameter(f"{value!r} is a {type(found).__name__}, not a function")
+    return found
 
-_Decorated = Callable[..., Any]
+
+def _setting(value: Any) -> Any:
+    """A setting by its name, NAME=VALUE: a whole number, a number, true, false, none, or a text."""
+    name, sign, text = map(str.strip, str(value).partition("="))
+    if not sign or not name:
+        raise BadParameter(f"{value!r} is not a setting; write it as name=value, such as decay=0.9")
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return name, words[text.lower()]
+    for kind in (int, float):
+        with suppress(ValueError):
+            return name, kind(text)
+    return name, text
 
 
-def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def completed(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """What a shell offers for an option or argument: the names that begin with what was typed."""
+    return lambda ctx, parameter, typed: [name for name in names() if name.startswith(typed)]
+
+
+# ------------------------------------------------------------------ options
+
+
+def _by_name(ctx: Context, parameter: Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any] | None:
+    """The settings by name; None where none is given. Refuses one that is given twice."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise BadParameter(f"{name} is given twice; leave one of them out")
+        found[name] = value
+    return found or None
+
+
+def _address(ctx: Context, parameter: Parameter, value: str | None) -> str | None:
     """Check the address: Dask takes a minute to give up on an invalid one."""
     if value is not None and not re.fullmatch(r"\w+://\S+|\S+:\d+", value):
-        raise click.BadParameter(f"{value!r} is not the address of a scheduler, such as tcp://10.0.0.1:8786")
+        raise BadParameter(f"{value!r} is not the address of a scheduler, such as tcp://10.0.0.1:8786")
     return value
 
 
-def _threads(context: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
+def _few_threads(ctx: Context, parameter: Parameter, value: int | None) -> int | None:
     """Refuse so many threads that they only take memory."""
     from bigtopic.parallel.cluster import default_threads
 
     if value is not None and value > _THREADS_EACH * (n := default_threads()):
-        raise click.BadParameter(
+        raise BadParameter(
             f"{value} threads for {counted(n, 'processor')} would only take memory; give {n}, or leave it out"
         )
     return value
 
 
-def parallel(function: _Decorated) -> _Decorated:
-    """--scheduler and --threads."""
-    for option in (
-        click.option(
-            "--threads",
-            "n_threads",
-            type=click.IntRange(1),
-            callback=_threads,
-            help="Number of threads; default all processors.",
-        ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            callback=_address,
-            help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.",
-        ),
-    ):
-        function = option(function)
-    return function
+def paths(*names: str) -> _Decorator:
+    """Required arguments, each a path or a URL."""
+
+    def decorate(command: Any) -> Any:
+        for name in reversed(names):
+            command = argument(name, type=PATH)(command)
+        return command
+
+    return decorate
 
 
-def random_state(function: _Decorated) -> _Decorated:
-    """--random-state."""
-    return click.option(
-        "--random-state", "--seed", type=int, default=0, show_default=True, help="Seed of all randomness."
-    )(function)
+def overwrite(what: str) -> _Decorator:
+    """--overwrite."""
+    return option("--overwrite", is_flag=True, help=f"Replace {what} if it exists.")
 
 
-def as_json(function: _Decorated) -> _Decorated:
-    """--json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")(function)
+def n_words(default: int) -> _Decorator:
+    """--n-top, also as --words."""
+    return option("--n-top", "--words", "n_words", type=COUNT, default=default, help="Words per topic.")
+
+
+def method_options(help: str) -> _Decorator:
+    """--option, repeatable: settings of a method as {name: value}."""
+    return option(
+        "--option",
+        "options",
+        type=_setting,
+        multiple=True,
+        callback=_by_name,
+        metavar="NAME=VALUE",
+        help=help,
+    )
+
+
+def token_filter(help: str) -> _Decorator:
+    """--token-filter."""
+    return option("--token-filter", type=_function, metavar="PACKAGE.MODULE:FUNCTION", help=help)
+
+
+def where(**settings: Any) -> _Decorator:
+    """--where: which documents a verb is about; see `conditions`."""
+    return option(
+        "--where",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Only documents with this value of a column, or from a to b: year=2000..2005. May be repeated.",
+        **settings,
+    )
+
+
+as_json = option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
+random_state = option("--random-state", "--seed", type=int, default=0, help="Seed of all randomness.")
+theta = option(
+    "--theta",
+    type=PATH,
+    help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred.",
+)
+token_pattern = option(
+    "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
+)
+threads = option(
+    "--threads",
+    "n_threads",
+    type=COUNT,
+    callback=_few_threads,
+    help="Number of threads; default all processors.",
+)
+_scheduler = option(
+    "--scheduler",
+    metavar="ADDRESS",
+    callback=_address,
+    help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.",
+)
+
+
+def parallel(command: Any) -> Any:
+    """--scheduler and --threads, the arguments of `connected`."""
+    return _scheduler(threads(command))
+
+
+def of_documents(command: Any) -> Any:
+    """--theta and --where."""
+    return theta(where()(command))
+
+
+# ------------------------------------------------------------------ what they mean
 
 
 @contextmanager
-def connected(scheduler: str | None) -> Iterator[Any]:
-    """What to pass as `client=`: a client of the scheduler, closed at the end, or False for threads."""
+def connected(scheduler: str | None, n_threads: int | None) -> Iterator[dict[str, Any]]:
+    """The arguments `client` (of the scheduler, closed at the end; False without one, for threads) and `n_threads`."""
     if scheduler is None:
-        yield False
+        yield {"client": False, "n_threads": n_threads}
         return
     from bigtopic.parallel.cluster import resolve_client
 
@@ -240,37 +234,11 @@ def connected(scheduler: str | None) -> Iterator[Any]:
     if quiet:  # a dead scheduler is one error of this command: Dask logs tracebacks of every connection
         logging.disable(logging.CRITICAL)
     try:
-        yield client
+        yield {"client": client, "n_threads": n_threads}
     finally:
         client.close()
         if quiet:
             logging.disable(logging.NOTSET)
-
-
-def where_option(**settings: Any) -> Callable[..., Any]:
-    """--where."""
-    return click.option(
-        "--where",
-        "where",
-        multiple=True,
-        metavar="COLUMN=VALUE",
-        help="Only documents with this value of a column, or from a to b: year=2000..2005. May be repeated.",
-        **settings,
-    )
-
-
-def of_documents(function: Callable[..., Any]) -> Callable[..., Any]:
-    """--theta and --where."""
-    for option in (
-        where_option(),
-        click.option(
-            "--theta",
-            type=PATH,
-            help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred.",
-        ),
-    ):
-        function = option(function)
-    return function
 
 
 def conditions(given: Sequence[str], documents: Any) -> dict[str, Any]:
@@ -278,14 +246,12 @@ def conditions(given: Sequence[str], documents: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for text in given:
         if documents is None:
-            raise click.UsageError("--where needs --corpus or --theta, which have the columns")
+            raise UsageError("--where needs --corpus or --theta, which have the columns")
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.UsageError(
-                f"--where {text!r}: write COLUMN=VALUE, such as year=2005 or year=2000..2005"
-            )
+            raise UsageError(f"--where {text!r}: write COLUMN=VALUE, such as year=2005 or year=2000..2005")
         if name in found:
-            raise click.UsageError(
+            raise UsageError(
                 f"--where {text!r}: {name} is given twice; write one range, such as {name}=2000..2005"
             )
         kind = documents.run(0, 1, order="stored").read_column(name).dtype.kind
@@ -293,7 +259,7 @@ def conditions(given: Sequence[str], documents: Any) -> dict[str, Any]:
         found[name] = slice(_typed(low, kind), _typed(high, kind)) if dots else _typed(value, kind)
     if found and not documents.select(**found).n_docs:
         shown = " ".join(f"--where {text}" for text in given)
-        raise click.UsageError(
+        raise UsageError(
             f"{shown}: none of the {counted(len(documents), 'document')} meets "
             f"{'this condition' if len(found) == 1 else 'these conditions together'}"
         )
@@ -302,22 +268,14 @@ def conditions(given: Sequence[str], documents: Any) -> dict[str, Any]:
 
 def _typed(value: str, kind: str) -> Any:
     """The value as a column of this kind has it; None for an empty end of a range."""
-    if kind == "O":
-        return value or None
     if kind == "b":
         if value.lower() not in ("true", "false"):
-            raise click.UsageError(f"--where: {value!r} is neither true nor false, which the column holds")
+            raise UsageError(f"--where: {value!r} is neither true nor false, which the column holds")
         return value.lower() == "true"
-    for number in (int, float):
-        try:
+    for number in (int, float) if kind != "O" else ():
+        with suppress(ValueError):
             return number(value)
-        except ValueError:
-            continue
     return value or None
-
-
-STANDARD = "-"
-_COPY = "bigtopic.standard-input"  # path of the temporary file, in `click.Context.meta`
 
 
 @contextmanager
@@ -335,7 +293,7 @@ def source_file(path: str) -> Iterator[str]:
         yield str(copy)
 
 
-def without_copies(message: str, context: click.Context) -> str:
+def without_copies(message: str, context: Context) -> str:
     """A message, in which the temporary file is called standard input."""
     copy = context.meta.get(_COPY)
     return message if copy is None else message.replace(copy, "standard input")
@@ -354,15 +312,25 @@ def standard_input() -> TextIO:
     return sys.stdin
 
 
-class WithMeasures(click.Command):
-    """A verb with --measure."""
+# ------------------------------------------------------------------ settings of measures and plots
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        own = super().get_params(ctx)
-        return joined(own, self._found, ctx.command_path)
+
+class WithFound(click.Command):
+    """A verb with options that follow from the files of a folder, which is read when click asks for them."""
 
     @cached_property
-    def _found(self) -> list[click.Parameter]:
+    def _found(self) -> list[Parameter]:
+        return []
+
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return joined(super().get_params(ctx), self._found, ctx.command_path)
+
+
+class WithMeasures(WithFound):
+    """A verb with --measure."""
+
+    @cached_property
+    def _found(self) -> list[Parameter]:
         from bigtopic.evaluation import measures
 
         return [
@@ -371,7 +339,6 @@ class WithMeasures(click.Command):
                 type=click.Choice(measures.names()),
                 multiple=True,
                 default=[measure.name for measure in measures.defaults()],
-                show_default=True,
                 help="Measure to compute; may be repeated.",
             )
         ]
@@ -381,15 +348,13 @@ class WithSettings(WithMeasures):
     """A verb with --measure, and an option for each setting of a measure."""
 
     @cached_property
-    def _found(self) -> list[click.Parameter]:
+    def _found(self) -> list[Parameter]:
         from bigtopic.evaluation import measures
 
         return [*super()._found, *options_of(map(measures.load, measures.names()))]
 
 
-def joined(
-    own: Sequence[click.Parameter], found: Sequence[click.Parameter], verb: str
-) -> list[click.Parameter]:
+def joined(own: Sequence[Parameter], found: Sequence[Parameter], verb: str) -> list[Parameter]:
     """The parameters of a verb: its arguments, the options found in a folder, its options.
 
     Raises
@@ -398,39 +363,24 @@ def joined(
         When an option of the verb has the name of a setting.
     """
     taken = {spelling for param in own for spelling in (param.name, *param.opts)}
-    for option in found:
-        if clash := taken.intersection((option.name, *option.opts)):
-            raise click.UsageError(
-                f"setting {option.name!r} of a measure or plot is also {min(map(str, clash))} of {verb}; "
+    for setting in found:
+        if clash := taken.intersection((setting.name, *setting.opts)):
+            raise UsageError(
+                f"setting {setting.name!r} of a measure or plot is also {min(map(str, clash))} of {verb}; "
                 "give the setting another name"
             )
-        taken |= {option.name, *option.opts}
+        taken |= {setting.name, *setting.opts}
     n_arguments = sum(isinstance(param, click.Argument) for param in own)
     return [*own[:n_arguments], *found, *own[n_arguments:]]
 
 
-def options_of(members: Iterable[Any]) -> list[click.Parameter]:
+def options_of(members: Iterable[Any]) -> list[Parameter]:
     """An option for each setting that one or several of the members (measures, plots) have."""
     settings: dict[str, dict[str, Any]] = {}
     for member in members:
         for name, setting in member.settings.items():
             settings.setdefault(name, {})[member.name] = setting
     return [_option(name, same, settings.keys()) for name, same in settings.items()]
-
-
-def given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings on the command line; the others keep their defaults, which differ from measure to measure."""
-    return {name: value for name, value in settings.items() if is_given(name)}
-
-
-def named(names: Sequence[str]) -> Sequence[str] | None:
-    """The measures named on the command line, or None without --measure."""
-    return names if is_given("measures") else None
-
-
-def is_given(name: str) -> bool:
-    """Whether an option is on the command line, or in the file of --config."""
-    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _option(name: str, members: Mapping[str, Any], taken: Collection[str]) -> click.Option:
@@ -449,10 +399,24 @@ def _option(name: str, members: Mapping[str, Any], taken: Collection[str]) -> cl
 
 def _for_each(values: Mapping[str, Any]) -> str:
     """One text for what all members share, otherwise one for each, after its name."""
-    texts = {member: str(value) for member, value in values.items()}
     shared: dict[str, list[str]] = {}
-    for member, text in texts.items():
-        shared.setdefault(text, []).append(member)
+    for member, text in values.items():
+        shared.setdefault(str(text), []).append(member)
     if len(shared) == 1:
         return next(iter(shared))
     return "; ".join(f"{', '.join(members)}: {text.rstrip('.')}" for text, members in shared.items())
+
+
+def given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings on the command line; the others keep their defaults, which differ from measure to measure."""
+    return {name: value for name, value in settings.items() if is_given(name)}
+
+
+def named(names: Sequence[str]) -> Sequence[str] | None:
+    """The measures named on the command line, or None without --measure."""
+    return names if is_given("measures") else None
+
+
+def is_given(name: str) -> bool:
+    """Whether an option is on the command line, or in the file of --config."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -214,12 +214,12 @@ def test_the_log_of_a_dead_scheduler_is_not_shown(monkeypatch, caplog):
             logging.getLogger("distributed.client").error("Traceback of a connection")
 
     monkeypatch.setattr(cluster, "resolve_client", lambda address: Client())
-    with connected("tcp://127.0.0.1:1"):
+    with connected("tcp://127.0.0.1:1", None):
         logging.getLogger("distributed.comm").critical("Traceback of another")
     assert caplog.records == []
     with click.Context(main) as context:
         context.params["debug"] = True
-        with connected("tcp://127.0.0.1:1"):
+        with connected("tcp://127.0.0.1:1", None):
             pass
     assert [record.message for record in caplog.records] == ["Traceback of a connection"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from bigtopic.cli import _stores
 from bigtopic.cli._group import command_of
 from bigtopic.corpus.summary.card import byte_size, left_out
@@ -38,11 +36,10 @@ _REASONS = {
 
 def described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """What is known about a store, as JSON values and as lines."""
-    from bigtopic.cli.train import command as train
     from bigtopic.storage.place import Place
 
     if _stores.is_model(store) or _stores.is_checkpoint(store):
-        facts = facts_of_model(_stores.model_at(store), store, train)  # every array has been read
+        facts = facts_of_model(_stores.model_at(store), store)  # every array has been read
         return facts, _model_lines(facts)
     if _stores.is_topics(store):
         facts = _facts_of_topics(store, verify)
@@ -134,8 +131,8 @@ def _topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, Any]:
-    """Of a fitted estimator that is at `url`; `train` is the verb."""
+def facts_of_model(estimator: Any, url: str) -> dict[str, Any]:
+    """Of a fitted estimator that is at `url`."""
     from bigtopic.state.model_identity import model_identity
 
     model, run = estimator._fitted(), estimator.run_
@@ -160,7 +157,7 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "random_state": estimator.random_state_,
         "fingerprint": model_identity(model)["topics"],
         "run": run,
-        "command": command_of(run, train, unfinished),
+        "command": command_of(run, unfinished),
     }
 
 

@@ -63,7 +63,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        command: click.Command = import_module(f"bigtopic.cli.{name}").command
+        command = _verb(name)
         if CONFIG not in command.params:
             command.params.append(CONFIG)
         return command
@@ -103,6 +103,11 @@ class Verbs(click.Group):
         return without_copies(worded(message, partial(_option, params)), ctx)
 
 
+def _verb(name: str) -> click.Command:
+    verb: click.Command = import_module(f"bigtopic.cli.{name}").command
+    return verb
+
+
 @contextmanager
 def _terminable() -> Iterator[None]:
     """SIGTERM, by which Docker, Slurm and systemd end a process, ends the command and removes its temporary folders."""
@@ -137,22 +142,21 @@ _FILE = "bigtopic.config"  # the file of --config, and the context of its verb, 
 _ALWAYS = ("method", "random_state", "n_components")
 
 
-def command_of(run: Mapping[str, Any] | None, train: click.Command, unfinished: bool = False) -> str | None:
+def command_of(run: Mapping[str, Any] | None, unfinished: bool = False) -> str | None:
     """The command that repeats a run, to write a model at MODEL; None when no command does, as for a run that Ctrl-C
     or its time limit ended.
 
     Parameters
     ----------
     run : the record of a fit, see `bigtopic.estimators.support.run_record`
-    train : the verb
     unfinished : whether the run is one that was saved before its end
     """
-    options = _options_of(run, train)
+    options = _options_of(run, _verb("train"))
     url = ((run or {}).get("corpus") or {}).get("url")
     cut = (run or {}).get("ended") in ("interrupt", "max_time") or unfinished
     if options is None or url is None or url.startswith("-") or cut:
         return None
-    words = ["bigtopic", str(train.name), url, "MODEL"]
+    words = ["bigtopic", "train", url, "MODEL"]
     for name, value in options.items():
         for each in value if isinstance(value, list) else [value]:
             words += [f"--{name}", _written(each)]

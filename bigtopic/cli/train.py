@@ -174,7 +174,7 @@ def command(
         _show.aside(_facts.cut_short(estimator, terminated.is_set()) or _facts.few_updates(estimator))
     context = get_current_context()
     if as_json:
-        _show.to_json(_facts.facts_of_model(estimator, model, context.command))
+        _show.to_json(_facts.facts_of_model(estimator, model))
     else:
         _show.table(summarise(estimator))
         _show.line("")

@@ -114,7 +114,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
             n_earlier = corpus.n_docs - new.n_docs
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
         preparation.end_pass(model)
-        axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
+        axes = axes_of(model.method.model, corpus, **self._workers())
         preparation.grow(model, axes, of_all=True)
         chosen = (
             new if only_new else corpus if needs_all else corpus.select(rows=_rows_of_authors(corpus, new))
@@ -135,7 +135,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
                 f"all documents are from row {first} on, and those that the model has learned from are not there: give "
                 "the corpus of fit with documents appended; partial_fit learns from new documents alone"
             )
-        found = counted_authors(earlier, self._client(), self.n_threads)
+        found = counted_authors(earlier, **self._workers())
         assert found.words is not None
         names = known.extended(found.words[found.mapping_to(known) < 0].tolist())
         seen, there = (_documents_of_each(names, one) for one in (known, found))
@@ -178,7 +178,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         corpus = self._known_corpus(X)
         preparation.check_corpus(corpus)
         self._check_signed(corpus)
-        found = learn_authors(self._fitted(), corpus, max_iter, tol, self._client(), self.n_threads)
+        found = learn_authors(self._fitted(), corpus, max_iter, tol, **self._workers())
         topics = mean_rows(found.params[AUTHOR_TOPICS], None)[:, : found.n_components]
         return FittedArray(topics, found.axes["author"].words)
 
@@ -333,36 +333,7 @@ class AuthorTopicModel(AuthorUpdates):
         client: Any = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.author_topic_prior = author_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learn_author_topic_prior = learn_author_topic_prior
-        self.learn_topic_word_prior = learn_topic_word_prior
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.tol = tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.average = average
-        self.replicas = replicas
-        self.replica_updates = replica_updates
-        self.max_doc_update_iter = max_doc_update_iter
-        self.mean_change_tol = mean_change_tol
-        self.options = options
-        self.total_samples = total_samples
-        self.init = init
-        self.random_state = random_state
-        self.order = order
-        self.slice_size = slice_size
-        self.validation = validation
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.callbacks = callbacks
-        self.progress = progress
-        self.client = client
-        self.n_threads = n_threads
+        self._keep(locals())
 
     def _fits(self, model: Model) -> bool:
         return AUTHOR_TOPICS in model.arrays and super()._fits(model)

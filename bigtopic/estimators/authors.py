@@ -222,8 +222,7 @@ class AuthorQueries(TopicInference):
         return Values(*_in_order(self._over(corpus, partial(ask, asked))))
 
     def _over(self, corpus: Any, function: Any) -> Iterator[Any]:
-        client = self._client() or False
-        return over_blocks(function, corpus, "asking", client=client, n_threads=self.n_threads)
+        return over_blocks(function, corpus, "asking", **self._workers(False))
 
     def _topics_of(self, ids: Any) -> np.ndarray:
         """Posterior means of these authors' topics, float32 (n_ids, n_components)."""

@@ -14,49 +14,9 @@ from bigtopic.errors import SettingError, require
 from bigtopic.methods import Method
 from bigtopic.support import aliases
 
-__all__ = ["Estimator", "check_kind", "chosen", "in_frame"]
-
+__all__ = ["Estimator"]
 
 KINDS = ("default", "pandas", "polars")
-
-
-def check_kind(kind: Any) -> None:
-    """Refuse what `set_output` does not know.
-
-    Raises
-    ------
-    SettingError
-    """
-    if kind not in KINDS:
-        raise SettingError(f"transform={kind!r}: must be one of {', '.join(map(repr, KINDS))} (or None)")
-
-
-def chosen(config: Mapping[str, str]) -> str:
-    """One of `KINDS`: what the estimator was set to, else what scikit-learn, if it is imported, is set to."""
-    sklearn = sys.modules.get("sklearn")
-    if "transform" in config or sklearn is None:
-        return config.get("transform", "default")
-    return str(sklearn.get_config()["transform_output"])
-
-
-def in_frame(kind: str, topics: np.ndarray, names: np.ndarray, X: Any, corpus: Corpus, order: str) -> Any:
-    """Topics (n_docs, n_components) as a DataFrame with a column for each name.
-
-    The index of pandas is that of X if it has a row for each document, or the documents' ids.
-
-    Raises
-    ------
-    MissingExtra
-        When the package is not installed.
-    """
-    frame = require(kind, kind).DataFrame
-    if kind == "polars":
-        return frame(topics, schema=names.tolist())
-    if hasattr(X, "iloc") and len(X) == corpus.n_docs:
-        index = X.index
-    else:
-        index = corpus.document_ids(order=order) if corpus.has_ids else None
-    return frame(topics, index=index, columns=names)
 
 
 class Estimator:
@@ -73,13 +33,13 @@ class Estimator:
         def __getattr__(self, name: str) -> Any:
             return aliases.missing(self, name, aliases.ATTRIBUTES)
 
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls).parameters if name != "self"]
+    def _keep(self, arguments: Mapping[str, Any]) -> None:
+        """Store the arguments of the constructor under their names; `arguments` are its locals."""
+        vars(self).update((name, value) for name, value in arguments.items() if value is not self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments by name."""
-        return {name: getattr(self, name) for name in self._names()}
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Any:
         """Change arguments of the constructor.
@@ -89,7 +49,7 @@ class Estimator:
         SettingError
             For a name the constructor does not have.
         """
-        known = self._names()
+        known = self.get_params()
         for name, value in params.items():
             if name not in known:
                 answer = aliases.of_argument(name, known) or f"; it has: {', '.join(sorted(known))}"
@@ -111,17 +71,46 @@ class Estimator:
             When it is none of these.
         """
         if transform is not None:
-            check_kind(transform)
+            if transform not in KINDS:
+                allowed = ", ".join(map(repr, KINDS))
+                raise SettingError(f"transform={transform!r}: must be one of {allowed} (or None)")
             self._sklearn_output_config = {"transform": transform}
         return self
 
+    def _output(self, topics: np.ndarray, names: np.ndarray, X: Any, corpus: Corpus, order: str) -> Any:
+        """Topics (n_docs, n_components) as `set_output` says, or else as scikit-learn does, if it is imported.
+
+        A DataFrame has a column for each name. The index of pandas is that of X if it has a row for each document, or
+        the documents' ids.
+
+        Raises
+        ------
+        MissingExtra
+            When the package is not installed.
+        """
+        sklearn = sys.modules.get("sklearn")
+        usual = "default" if sklearn is None else sklearn.get_config()["transform_output"]
+        kind = self._sklearn_output_config.get("transform", usual)
+        if kind == "default":
+            return topics
+        frame = require(kind, kind).DataFrame
+        if kind == "polars":
+            return frame(topics, schema=names.tolist())
+        if hasattr(X, "iloc") and len(X) == corpus.n_docs:
+            index = X.index
+        else:
+            index = corpus.document_ids(order=order) if corpus.has_ids else None
+        return frame(topics, index=index, columns=names)
+
     def __repr__(self) -> str:
-        signature = inspect.signature(type(self)).parameters
-        shown = [
-            f"{name}={_shown(value)}"
-            for name, value in self.get_params().items()
-            if not _same(value, signature[name].default)
-        ]
+        shown = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value, default = getattr(self, name), parameter.default
+            if value is default or (isinstance(value, int | float | str | tuple) and value == default):
+                continue
+            # A method by its name: its kernel, schemes and settings fill a screen.
+            named = f"Method({value.name!r}, ...)" if isinstance(value, Method) else repr(value)
+            shown.append(f"{name}={named}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __sklearn_tags__(self) -> Any:
@@ -134,12 +123,3 @@ class Estimator:
             transformer_tags=TransformerTags(preserves_dtype=["float32"]),
             input_tags=InputTags(sparse=True, positive_only=True),
         )
-
-
-def _shown(value: Any) -> str:
-    """A method by its name: its kernel, schemes and settings fill a screen."""
-    return f"Method({value.name!r}, ...)" if isinstance(value, Method) else repr(value)
-
-
-def _same(value: Any, default: Any) -> bool:
-    return value is default or (isinstance(value, int | float | str | tuple) and value == default)

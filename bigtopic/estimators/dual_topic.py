@@ -74,6 +74,8 @@ class DualTopicModel(TopicLearning):
     _models: ClassVar = (
         "row topics, column topics and their joint distribution, such as those of method 'dual-mf'"
     )
+    n_row_topics: int
+    n_column_topics: int
     learn_row_topic_prior = learn_column_topic_prior = learn_joint_prior = None
     max_doc_update_iter = mean_change_tol = None
 
@@ -107,32 +109,7 @@ class DualTopicModel(TopicLearning):
         client: Any = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_row_topics = n_row_topics
-        self.n_column_topics = n_column_topics
-        self.method = method
-        self.row_topic_prior = row_topic_prior
-        self.column_topic_prior = column_topic_prior
-        self.joint_prior = joint_prior
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.tol = tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.average = average
-        self.options = options
-        self.total_samples = total_samples
-        self.init = init
-        self.random_state = random_state
-        self.order = order
-        self.slice_size = slice_size
-        self.validation = validation
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.callbacks = callbacks
-        self.progress = progress
-        self.client = client
-        self.n_threads = n_threads
+        self._keep(locals())
 
     @property
     def row_topics_(self) -> np.ndarray:

@@ -11,7 +11,6 @@ import numpy as np
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import VocabularyMismatch
-from bigtopic.estimators.base import chosen, in_frame
 from bigtopic.estimators.inputs import as_corpus, check_width, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
@@ -87,10 +86,7 @@ class TopicInference(FittedTopics):
 
             indptr, indices, data = sparse_topics(result, min_probability, top_k)
             return csr_matrix((data, indices, indptr), shape=result.shape)
-        kind = chosen(self._sklearn_output_config)
-        if kind == "default":
-            return result
-        return in_frame(kind, result, self.get_feature_names_out(), X, corpus, order)
+        return self._output(result, self.get_feature_names_out(), X, corpus, order)
 
     def transform_to(
         self,
@@ -129,10 +125,11 @@ class TopicInference(FittedTopics):
         kind = target_format(url, format)
         model = inferring(self._fitted(), inference, options)
         corpus = self._known_corpus(X)
-        identity = model_identity(self._fitted())
-        return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(
+        own = partial(write_topics, model=model_identity(self._fitted()))
+        write = own if kind == STORE else partial(write_table, kind)
+        return write(
             url,
-            self._infer(corpus, "inferring", random_state, model),
+            self._infer(corpus, random_state, model),
             corpus,
             self._fitted().n_components,
             min_probability=min_probability,
@@ -160,7 +157,7 @@ class TopicInference(FittedTopics):
         require_positive("n_documents", n_documents)
         corpus = self._known_corpus(X)
         best = Largest(self._fitted().n_components, n_documents)
-        for piece in self._infer(corpus, "inferring"):
+        for piece in self._infer(corpus):
             long_enough = piece.n_tokens >= min_tokens
             best.add(piece.rows[long_enough], piece.doc_topics[long_enough])
         chosen = corpus.select(rows=np.unique(best.positions))
@@ -233,8 +230,7 @@ class TopicInference(FittedTopics):
         from bigtopic.plots import draw
 
         corpus = None if X is None else self._documents(X)
-        workers = {"client": self._client() or False, "n_threads": self.n_threads}
-        return draw(name, self, corpus, figure=figure, **workers, **settings)
+        return draw(name, self, corpus, figure=figure, **self._workers(False), **settings)
 
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.
@@ -244,8 +240,8 @@ class TopicInference(FittedTopics):
         from bigtopic.evaluation import prevalence
 
         corpus = self._known_corpus(X)
-        shares = prevalence(self, corpus, client=self._client() or False, n_threads=self.n_threads).share
-        frequency = counted_vocabulary(corpus, self._client(), self.n_threads).frequency
+        shares = prevalence(self, corpus, **self._workers(False)).share
+        frequency = counted_vocabulary(corpus, **self._workers()).frequency
         assert frequency is not None
         mapping = self._fitted().word_map(corpus.vocabulary)
         counts = np.zeros(len(self.vocabulary_))
@@ -265,20 +261,17 @@ class TopicInference(FittedTopics):
         self, corpus: Corpus, in_source_order: bool = True, random_state: int = 0, model: Any = None
     ) -> np.ndarray:
         """Topics of documents, float32 (n_docs, n_components)."""
-        pieces = list(self._infer(corpus, "inferring", random_state, model))
+        pieces = list(self._infer(corpus, random_state, model))
         if not pieces:
             return np.zeros((0, self._fitted().n_components), np.float32)
         topics = np.concatenate([piece.doc_topics for piece in pieces])
         order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
         return topics if order is None else topics[order]
 
-    def _infer(
-        self, corpus: Any, description: str, random_state: int = 0, model: Any = None
-    ) -> Iterator[Inferred]:
+    def _infer(self, corpus: Any, random_state: int = 0, model: Any = None) -> Iterator[Inferred]:
         model = self._fitted() if model is None else model
-        workers = {"client": self._client(), "n_threads": self.n_threads}
-        with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
-            for piece in infer(model, corpus, random_state=random_state, **workers):
+        with Progress("inferring", corpus.n_docs, " docs", self.progress) as bar:
+            for piece in infer(model, corpus, random_state=random_state, **self._workers()):
                 bar.update(len(piece.rows))
                 yield piece
 
@@ -310,8 +303,7 @@ class TopicInference(FittedTopics):
     def _known_corpus(self, X: Any, vocabulary: Any = None) -> Any:
         """The documents, if the model knows enough of their words; see `check_known`."""
         model, corpus = self._fitted(), self._documents(X, vocabulary)
-        workers = {"client": self._client(), "n_threads": self.n_threads}
-        check_known(model, *unknown_tokens(model, corpus, **workers))
+        check_known(model, *unknown_tokens(model, corpus, **self._workers()))
         return corpus
 
     def score(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> float:
@@ -322,11 +314,13 @@ class TopicInference(FittedTopics):
         from bigtopic.evaluation import log_predictive
 
         corpus = self._documents(X, vocabulary)
-        return log_predictive(self, corpus, client=self._client() or False, n_threads=self.n_threads).value
+        return log_predictive(self, corpus, **self._workers(False)).value
 
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)); lower is better."""
         return float(np.exp(-self.score(X)))
 
-    def _client(self) -> Any:
-        return cluster.resolve_client(self.client)
+    def _workers(self, without: bool | None = None) -> dict[str, Any]:
+        """The arguments `client` and `n_threads` of what runs; False for functions that take the current client for
+        None."""
+        return {"client": cluster.resolve_client(self.client) or without, "n_threads": self.n_threads}

@@ -233,7 +233,7 @@ class TopicLearning(DocumentQuestions):
         preparation.refuse_empty(corpus)
         preparation.warn_of_left_out(model, corpus)
         preparation.end_pass(model)
-        axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
+        axes = axes_of(model.method.model, corpus, **self._workers())
         preparation.grow(model, axes, of_all=of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
         preparation.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
@@ -273,13 +273,16 @@ class TopicLearning(DocumentQuestions):
         total: float | None = None,
         saver: Saver | None = None,
     ) -> None:
+        from bigtopic.evaluation import log_predictive
+
+        def score(model: TopicModel) -> float:
+            return log_predictive(model, held_out, **self._workers(False)).value
+
         limits = Limits(
             max_iter,
             self.max_time,
             self._or_method("tol"),
-            None
-            if held_out is None
-            else lambda model: _score(model, held_out, self._client(), self.n_threads),
+            None if held_out is None else score,
             self.evaluate_every,
             self.patience,
             tuple(self.callbacks),
@@ -293,8 +296,7 @@ class TopicLearning(DocumentQuestions):
             slice_size=self._or_method("slice_size"),
             order=order or self.order,
             total_docs=total,
-            client=self._client(),
-            n_threads=self.n_threads,
+            **self._workers(),
             saver=saver,
             replicas=self.replicas,
             replica_updates=self.replica_updates,
@@ -308,7 +310,7 @@ class TopicLearning(DocumentQuestions):
         return new_model(
             method,
             self._components(),
-            axes_of(method.model, corpus, self._client(), self.n_threads),
+            axes_of(method.model, corpus, **self._workers()),
             n_tokens=corpus.n_tokens,
             priors={name: getattr(self, name) for name in self._priors},
             options=options,
@@ -388,9 +390,3 @@ class TopicLearning(DocumentQuestions):
         preparation.check_settings(self)
         sizes = self._or_method("slice_size"), self._or_method("batch_size")
         check_slice_size(method.load_kernel(), *sizes)
-
-
-def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:
-    from bigtopic.evaluation import log_predictive
-
-    return log_predictive(model, held_out, client=client or False, n_threads=n_threads).value

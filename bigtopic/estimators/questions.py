@@ -230,7 +230,10 @@ class DocumentQuestions(TopicQuestions):
             found = mean_shares(self._theta(None, theta, None, storage_options))
             columns |= {"share": found.share, "n_documents": found.n_led}
         if X is not None and (n_scored := min(n_top, source.n_words)) > 1:
-            columns["npmi"] = self._coherence(X, n_scored)
+            from bigtopic.evaluation import coherence
+
+            scored = coherence(self, self._opened(X), n_top=n_scored, **self._workers(False))
+            columns["npmi"] = scored.per_topic
         orders = {"probability": None, "relevance": relevance, "frex": None, "lift": None}
         lists = words.best_words(source, n_top, orders)
         names = {"words": "probability", "relevant": "relevance", "frex": "frex", "lift": "lift"}
@@ -411,7 +414,7 @@ class DocumentQuestions(TopicQuestions):
         model = self._fitted()
 
         def infer() -> Iterator[np.ndarray]:
-            return (piece.doc_topics for piece in self._infer(corpus, "inferring"))
+            return (piece.doc_topics for piece in self._infer(corpus))
 
         if "author" in model.axes:  # which the fingerprint of documents leaves out
             return infer()
@@ -427,14 +430,6 @@ class DocumentQuestions(TopicQuestions):
 
     def _opened(self, X: Any) -> Any:
         return None if X is None else self._documents(X)
-
-    def _coherence(self, X: Any, n_top: int) -> np.ndarray:
-        from bigtopic.evaluation import coherence
-
-        client = self._client() or False
-        return coherence(
-            self, self._opened(X), n_top=n_top, client=client, n_threads=self.n_threads
-        ).per_topic
 
 
 def _renamed(column: str, columns: Sequence[str]) -> str:

@@ -85,7 +85,7 @@ def as_corpus(
         return data if isinstance(data, Corpus) else _opened(data)
     data = as_matrix(data)
     if _is_matrix(data):
-        words = None if vocabulary is None else _words(vocabulary)
+        words: Sequence[str] | None = _words(vocabulary)
         if words is None and remembered is not None and data.shape[1] == len(remembered):
             words = remembered
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
@@ -120,16 +120,14 @@ def words_to_remember(data: Any, corpus: Corpus, vocabulary: Any) -> list[str] |
     ----------
     data, corpus : what was given, and what `as_corpus` made of it
     """
-    if vocabulary is None or corpus.text_settings is not None or len(getattr(data, "shape", ())) == 2:
-        return None
-    words: list[str] = _words(vocabulary)
-    return words
+    of_pairs = corpus.text_settings is None and len(getattr(data, "shape", ())) != 2
+    return _words(vocabulary) if of_pairs else None
 
 
-def require_positive(name: str, number: Any) -> None:
-    """Refuse what is not a whole number from 1 with a SettingError that names the argument."""
+def require_positive(name: str, number: Any, more: str = "") -> None:
+    """Refuse what is not a whole number from 1 with a SettingError that names the argument, and ends with `more`."""
     if not is_whole(number) or number < 1:
-        raise SettingError(f"{argument(name, number)}: must be a whole number, 1 or more")
+        raise SettingError(f"{argument(name, number)}: must be a whole number, 1 or more{more}")
 
 
 def _opened(path: str | PathLike[str]) -> Corpus:
@@ -165,7 +163,7 @@ def _is_matrix(data: Any) -> bool:
     return format_of(data) in ("matrix", "iterable", None)
 
 
-def _words(vocabulary: Any) -> Any:
+def _words(vocabulary: Any) -> list[str] | None:
     from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 
     return read_vocabulary(vocabulary)
@@ -188,9 +186,17 @@ def _reader(
     reader: Any = open_source(data, format="iterable" if texts else None, vocabulary=vocabulary, weights=True)
     if vocabulary is None and remembered is not None and getattr(reader, "kind", None) == "pairs":
         return replace(reader, options=replace(reader.options, vocabulary=list(remembered)))
-    if text is not None and getattr(reader, "kind", None) in ("text", "tokens"):
-        return reader.with_text(_like_the_model(text))
-    return reader
+    if text is None or getattr(reader, "kind", None) not in ("text", "tokens"):
+        return reader
+    from bigtopic.corpus.text.text_settings import TextSettings
+
+    try:
+        return reader.with_text(TextSettings.like(text))
+    except SettingError as error:
+        raise ModelError(
+            f"texts cannot be tokenised like the model's: {error.message} to bigtopic.ingest, and pass the corpus it "
+            "makes; a pattern can be passed to load_model instead"
+        ) from error
 
 
 def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
@@ -205,18 +211,6 @@ def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
         return corpus
     df, tf = (np.pad(counts, (0, missing)) for counts in corpus.vocabulary.counted)
     return replace(corpus, vocabulary=Vocabulary(None, len(known), df, tf))
-
-
-def _like_the_model(text: Mapping[str, Any]) -> Any:
-    from bigtopic.corpus.text.text_settings import TextSettings
-
-    try:
-        return TextSettings.like(text)
-    except SettingError as error:
-        raise ModelError(
-            f"texts cannot be tokenised like the model's: {error.message} to bigtopic.ingest, and pass the corpus it "
-            "makes; a pattern can be passed to load_model instead"
-        ) from error
 
 
 def as_matrix(data: Any) -> Any:

@@ -3,7 +3,7 @@ streams."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,12 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import OR_NONE, InputError, SettingError, argument, either, warn
+from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.array_declarations import array_specs
+from bigtopic.state.contract.declaration_rules import is_number
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
 from bigtopic.wording import counted
@@ -42,6 +44,16 @@ _FREQUENT = 200  # words that are looked at
 _DOMINANT = 0.2  # share of the tokens; stop words are half of prose
 _SEVERAL = 5  # different ones: names of columns may happen to be on a list
 ORDERS = ("shuffled", "stored")
+_POSITIVE = (
+    "batch_size", "max_iter", "slice_size", "replicas", "replica_updates", "evaluate_every", "patience", "n_threads",
+    "max_doc_update_iter",
+)  # fmt: skip
+_NUMBERS: Sequence[tuple[str, Callable[[float], bool], str]] = (
+    ("max_time", lambda value: value > 0, "above 0"),
+    ("total_samples", lambda value: value > 0, "above 0"),
+    ("tol", lambda value: value >= 0, "at least 0"),
+    ("mean_change_tol", lambda value: value >= 0, "at least 0"),
+)
 _FILTERS = "options of 'bigtopic ingest' such as --min-df and --stop-words"
 
 
@@ -53,24 +65,20 @@ def check_settings(estimator: Any) -> None:
     SettingError
         Names the argument, the value found and the allowed values.
     """
-    for name in (
-        *estimator._counts,
-        "batch_size",
-        "max_iter",
-        "slice_size",
-        "replicas",
-        "replica_updates",
-        "evaluate_every",
-        "patience",
-        "n_threads",
-    ):
-        _whole(name, getattr(estimator, name), optional=name not in estimator._counts)
-    for name in ("max_time", "total_samples"):
-        _number(name, getattr(estimator, name), above=0)
-    _number("tol", estimator.tol, least=0)
-    _number("mean_change_tol", estimator.mean_change_tol, least=0)
-    _share("average", estimator.average)
-    _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
+    for name in estimator._counts:
+        require_positive(name, getattr(estimator, name))
+    for name in _POSITIVE:
+        if (value := getattr(estimator, name)) is not None:
+            require_positive(name, value, OR_NONE)
+    for name, fits, bound in _NUMBERS:
+        value = getattr(estimator, name)
+        if value is not None and not (is_number(value) and abs(value) < np.inf and fits(value)):
+            raise SettingError(f"{argument(name, value)}: must be a number, {bound}{OR_NONE}")
+    share = estimator.average
+    if share is not None and not (isinstance(share, bool | int | float | np.number) and 0 <= share <= 1):
+        raise SettingError(
+            f"{argument('average', share)}: must be a share of the run's updates, from 0 to 1{OR_NONE}"
+        )
     if not isinstance(estimator.options, Mapping | None):
         raise SettingError(f"{argument('options', estimator.options)}: must be {{name: value}}{OR_NONE}")
     callbacks = estimator.callbacks
@@ -78,18 +86,13 @@ def check_settings(estimator: Any) -> None:
         raise SettingError(f"callbacks={callbacks!r:.60}: must be a list of functions of an event")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
-    settings = estimator.get_params()
     for name in estimator._priors:
-        if isinstance(settings[name], str):
-            learns = (
-                f"; {argument(f'learn_{name}', 'asymmetric')} learns it"
-                if f"learn_{name}" in settings
-                else ""
-            )
-            raise SettingError(
-                f"{argument(name, settings[name])}: must be a number or an array of numbers{learns}"
-            )
-        _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
+        prior, learn = getattr(estimator, name), f"learn_{name}"
+        if isinstance(prior, str):
+            learns = f"; {argument(learn, 'asymmetric')} learns it" if learn in estimator.get_params() else ""
+            raise SettingError(f"{argument(name, prior)}: must be a number or an array of numbers{learns}")
+        if (shape := getattr(estimator, learn)) is not None:
+            _check_learned(name, shape, prior)
     for name in ("patience", "evaluate_every"):
         if estimator.validation is None and (value := getattr(estimator, name)) is not None:
             raise SettingError(
@@ -103,52 +106,19 @@ def check_settings(estimator: Any) -> None:
         )
 
 
-def _whole(name: str, value: Any, optional: bool) -> None:
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingError(
-            f"{argument(name, value)}: must be a whole number, 1 or more{OR_NONE if optional else ''}"
-        )
-
-
-def _number(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
-    if value is None:
-        return
-    good = (
-        isinstance(value, int | float | np.number)
-        and not isinstance(value, bool)
-        and -np.inf < value < np.inf
-    )
-    if not good or (above is not None and value <= above) or (least is not None and value < least):
-        bound = f"above {above}" if above is not None else f"at least {least}"
-        raise SettingError(f"{argument(name, value)}: must be a number, {bound}{OR_NONE}")
-
-
-def _share(name: str, value: Any) -> None:
-    if value is not None and not (isinstance(value, bool | int | float | np.number) and 0 <= value <= 1):
-        raise SettingError(
-            f"{argument(name, value)}: must be a share of the run's updates, from 0 to 1{OR_NONE}"
-        )
-
-
-def _learned(name: str, shape: Any, prior: Any) -> None:
-    if shape is None:
-        return
+def _check_learned(name: str, shape: Any, prior: Any) -> None:
+    learn = argument(f"learn_{name}", shape)
     if not isinstance(shape, str) or shape not in SHAPES:
-        raise SettingError(
-            f"{argument(f'learn_{name}', shape)}: must be one of {', '.join(map(repr, SHAPES))}{OR_NONE}"
-        )
+        raise SettingError(f"{learn}: must be one of {', '.join(map(repr, SHAPES))}{OR_NONE}")
     most = 0 if shape == "symmetric" else 1
     if np.ndim(prior) > most:
         raise SettingError(
-            f"{argument(name)} has shape {np.shape(prior)}, but {argument(f'learn_{name}', shape)} begins with a number"
+            f"{argument(name)} has shape {np.shape(prior)}, but {learn} begins with a number"
             f"{' or a vector' if most else ''}; give that, or leave the prior out"
         )
-    # what is no number is refused elsewhere
-    values = np.asarray(prior, object).ravel()
-    wrong = [one for one in values if isinstance(one, int | float | np.number) and not LEAST <= one <= MOST]
-    if wrong:
+    # other values are refused with the model
+    numbers = [one for one in np.asarray(prior, object).ravel() if isinstance(one, int | float | np.number)]
+    if not all(LEAST <= one <= MOST for one in numbers):
         raise SettingError(
             f"{argument(name, prior)}: a prior that is learned stays from {LEAST:g} to {MOST:g}; begin with such a "
             "one, or leave the prior out"
@@ -163,7 +133,27 @@ def check_corpus(corpus: Corpus) -> None:
     InputError
     """
     refuse_empty(corpus)
-    _warn_of_stop_words(corpus.vocabulary)
+    vocabulary = corpus.vocabulary
+    if not vocabulary.named or vocabulary.frequency is None:
+        return
+    # Stop words that are many of the tokens would be what the topics are made of.
+    frequent = np.argsort(-vocabulary.frequency, kind="stable")[:_FREQUENT]
+    counts = dict(zip(vocabulary[frequent], vocabulary.frequency[frequent], strict=True))
+    found = {name: [word for word in counts if word in words_of(name)] for name in languages()}
+    tokens = {name: sum(counts[word] for word in words) for name, words in found.items()}
+    most = max(tokens, key=lambda name: tokens[name])
+    share = tokens[most] / float(vocabulary.frequency.sum())
+    if share > _DOMINANT and len(found[most]) >= _SEVERAL:
+        warn(
+            f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), which will dominate "
+            "the topics; "
+            + either(
+                f"drop them with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or pass "
+                f"stop_words={most!r} to "
+                "ingest",
+                f"pass --stop-words {most} to 'bigtopic ingest'",
+            )
+        )
 
 
 def refuse_empty(corpus: Corpus) -> None:
@@ -181,37 +171,12 @@ def refuse_empty(corpus: Corpus) -> None:
         )
 
 
-def _warn_of_stop_words(vocabulary: Vocabulary) -> None:
-    """Say when stop words of a language are many of the tokens: they would be what the topics are made of."""
-    if not vocabulary.named or vocabulary.frequency is None:
-        return
-    frequent = np.argsort(-vocabulary.frequency, kind="stable")[:_FREQUENT]
-    counts = dict(zip(vocabulary[frequent], vocabulary.frequency[frequent], strict=True))
-    found = {name: [word for word in counts if word in words_of(name)] for name in languages()}
-    tokens = {name: sum(counts[word] for word in words) for name, words in found.items()}
-    most = max(tokens, key=lambda name: tokens[name])
-    share = tokens[most] / float(vocabulary.frequency.sum())
-    if share > _DOMINANT and len(found[most]) >= _SEVERAL:
-        warn(
-            f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), which will dominate "
-            f"the topics; "
-            + either(
-                f"drop them with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or pass "
-                f"stop_words={most!r} to "
-                "ingest",
-                f"pass --stop-words {most} to 'bigtopic ingest'",
-            )
-        )
-
-
 def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus | None]:
     """Training and validation documents: those given, or a share of the corpus."""
     if validation is None:
         return corpus, None
     if isinstance(validation, int | float) and not isinstance(validation, bool):
         return corpus.split(n_test_documents(validation, corpus.n_docs, "validation"), seed)
-    from bigtopic.estimators.inputs import as_corpus
-
     return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings or {})
 
 
@@ -244,17 +209,12 @@ def scale(model: TopicModel, factor: float) -> None:
 
 def as_counted(model: TopicModel, corpus: Corpus) -> Corpus:
     """Documents in memory in the order in which `fit` counted them, if it did and the model remembers them."""
-    state = model.document_state
-    if (
-        state is None
-        or corpus.author_vocabulary is not None
-        or not all(isinstance(part, MemoryPart) for part in corpus.parts)
-    ):
-        return corpus
-    shuffled = from_matrix(corpus.to_scipy(), corpus.vocabulary, random_state=model.seed)
-    if not state.has_counted(shuffled.parts, shuffled.vocabulary, model.cursor):
-        return corpus
-    return replace(shuffled, text_settings=corpus.text_settings)
+    state, in_memory = model.document_state, all(isinstance(part, MemoryPart) for part in corpus.parts)
+    if state is not None and corpus.author_vocabulary is None and in_memory:
+        shuffled = from_matrix(corpus.to_scipy(), corpus.vocabulary, random_state=model.seed)
+        if state.has_counted(shuffled.parts, shuffled.vocabulary, model.cursor):
+            return replace(shuffled, text_settings=corpus.text_settings)
+    return corpus
 
 
 def end_pass(model: TopicModel) -> None:

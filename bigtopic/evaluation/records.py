@@ -26,7 +26,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, word_map
+from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts, word_map
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
@@ -193,10 +193,8 @@ class _ChosenRecords:
             )
         counts = np.empty(len(block.counts), np.float32)
         _kernels.observed_tokens(block.indptr, block.counts, block.rows, self.seed, self.test_size, counts)
-        counts = counts if self.test else block.counts - counts
-        kept = counts > 0
-        indptr = np.concatenate([[0], np.cumsum(kept)])[block.indptr]
-        return replace(block, indptr=indptr, words=block.words[kept], counts=counts[kept])
+        chosen: Block = with_counts(block, counts if self.test else block.counts - counts)
+        return chosen
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         return self.base.rows(start, stop)

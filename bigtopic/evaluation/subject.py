@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -26,6 +26,7 @@ __all__ = [
     "local_docs",
     "over_blocks",
     "topic_rows",
+    "with_counts",
     "word_map",
 ]
 
@@ -137,6 +138,13 @@ def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[D
     ids = axes["word"]
     assert ids is not None
     return docs, ids
+
+
+def with_counts(docs: Any, counts: np.ndarray) -> Any:
+    """The documents (`Docs` or `Block`) with these counts, without the entries that are zero."""
+    kept = counts > 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[docs.indptr]
+    return replace(docs, indptr=indptr, words=docs.words[kept], counts=counts[kept])
 
 
 def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:

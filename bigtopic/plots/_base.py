@@ -17,6 +17,7 @@ from bigtopic.evaluation.base import (
     completed,
     for_words,
     renamed_settings,
+    text_faults,
 )
 from bigtopic.evaluation.measuring import Evaluation, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
@@ -131,10 +132,7 @@ class Plot:
 
 def _faults(plot: Plot) -> Iterator[Fault]:
     """Attributes that are of another kind than they must be."""
-    for name in ("name", "summary"):
-        value = getattr(plot, name)
-        if not isinstance(value, str) or (name == "name" and not value):
-            yield name, "text", value
+    yield from text_faults(plot, "name", "summary")
     if not callable(plot.draw):
         yield "draw", "a function", plot.draw
     if not _is_list(plot.needs, str) or not set(plot.needs) <= _NEEDS.keys():

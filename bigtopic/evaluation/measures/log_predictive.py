@@ -39,6 +39,7 @@ from bigtopic.evaluation.subject import (
     fold_in,
     local_docs,
     topic_rows,
+    with_counts,
     word_map,
 )
 from bigtopic.inference.known import check_known, unknown_words
@@ -180,12 +181,25 @@ def log_predictive(
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
-    _check(settings["ratio"], settings["repeats"])
+    ratio, repeats = settings["ratio"], settings["repeats"]
+    if not 0 < ratio < 1:
+        raise SettingError(f"{argument('ratio')}: must be between 0 and 1, found {ratio!r}")
+    if repeats < 1:
+        raise SettingError(f"{argument('repeats')}: must be at least 1, found {repeats!r}")
     corpus, source, train = subject.corpus, subject.source, subject.train
     if train is None and isinstance(subject.vocabulary, Corpus):
         train = subject.vocabulary
-    id_map, unknown = word_map(corpus, source), unknown_words(source, corpus.vocabulary)
-    return Completion(source, id_map, unknown, corpus.n_words, _unigram_log(source, train), **settings)
+    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
+    known = source.vocabulary if train is None else train.recounted().vocabulary
+    baseline = unigram(known, source.vocabulary)
+    return Completion(
+        source,
+        word_map(corpus, source),
+        unknown_words(source, corpus.vocabulary),
+        corpus.n_words,
+        None if baseline is None else np.log(baseline),
+        **settings,
+    )
 
 
 def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
@@ -193,32 +207,10 @@ def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
 
 
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
-    scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-    check_known(completion.source, float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum()))
-    return _summary(scores, completion.unigram_log is not None)
-
-
-def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> Scores:
-    order = np.argsort(rows)
-    return Scores(rows[order], *(array[order] for array in values))
-
-
-def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:
-    """Log probability of each word of the model under the unigram baseline, float64 (n_words,), or None."""
-    counted = source.vocabulary if train is None else train.recounted().vocabulary
-    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
-    found = unigram(counted, source.vocabulary)
-    return None if found is None else np.log(found)
-
-
-def _check(ratio: float, repeats: int) -> None:
-    if not 0 < ratio < 1:
-        raise SettingError(f"{argument('ratio')}: must be between 0 and 1, found {ratio!r}")
-    if repeats < 1:
-        raise SettingError(f"{argument('repeats')}: must be at least 1, found {repeats!r}")
-
-
-def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
+    arrays = [np.concatenate(own) for own in zip(*pieces, strict=True)]
+    scores = Scores(*(array[np.argsort(arrays[0])] for array in arrays))  # in source order
+    n_unknown, n_all = float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum())
+    check_known(completion.source, n_unknown, n_all)
     scored = scores.tokens > 0
     if not scored.any():
         raise InputError(
@@ -227,6 +219,7 @@ def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
         )
     total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
     value, error = ratio_of_sums(total, tokens)
+    with_unigram = completion.unigram_log is not None
     return LogPredictive(
         value=value,
         standard_error=error,
@@ -234,7 +227,7 @@ def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
         n_tokens=float(tokens.sum()),
         n_docs=int(scored.sum()),
         unigram=ratio_of_sums(scores.unigram[scored], tokens)[0] if with_unigram else None,
-        unknown_share=float(scores.unknown_tokens.sum() / scores.all_tokens.sum()),
+        unknown_share=n_unknown / n_all,
         rows=scores.rows[scored],
         log_likelihood=total,
         tokens=tokens,
@@ -310,6 +303,8 @@ class Completion:
         return Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
 
     def _slice(self, block: Block) -> Scores:
+        from bigtopic.evaluation import _kernels
+
         docs, ids = local_docs(block, self.n_words, self.id_map)
         topic_words = topic_rows(self.source, ids)
         base = np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[ids, None]
@@ -318,8 +313,8 @@ class Completion:
             observed = self._observed(docs, repeat)
             held_out = docs.counts - observed
             held_out[np.repeat(_sums(docs.indptr, observed) == 0, np.diff(docs.indptr))] = 0
-            theta = fold_in(_kept(docs, observed), topic_words, self.source)
-            _held_out_log(docs, held_out, theta, topic_words, total)
+            theta = fold_in(with_counts(docs, observed), topic_words, self.source)
+            _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
             unigram_total += _sums(docs.indptr, held_out * base[docs.words, 0])
             held += _sums(docs.indptr, held_out)
         everything = _sums(block.indptr, block.counts)
@@ -340,21 +335,6 @@ class Completion:
         seed = self.random_state * 1_000_003 + repeat
         divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
         return observed
-
-
-def _held_out_log(
-    docs: Docs, held_out: np.ndarray, theta: np.ndarray, topic_words: np.ndarray, total: np.ndarray
-) -> None:
-    from bigtopic.evaluation import _kernels
-
-    _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
-
-
-def _kept(docs: Docs, counts: np.ndarray) -> Docs:
-    """The documents with these counts, without the entries that are zero."""
-    kept = counts > 0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[docs.indptr]
-    return Docs(indptr, docs.words[kept], counts[kept], docs.rows, docs.n_words)
 
 
 def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:

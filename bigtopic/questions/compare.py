@@ -65,11 +65,8 @@ def similarity(source: Any, other: Any = None, measure: str = "hellinger") -> np
         products += (mine**power).T @ theirs**power
     if measure == "hellinger":
         return np.asarray(1 - np.sqrt(np.clip(1 - products, 0, 1)))
-    return np.asarray(np.minimum(products / np.outer(_norms(source), _norms(other)), 1.0))
-
-
-def _norms(source: Any) -> np.ndarray:
-    return np.sqrt(sum((rows**2).sum(axis=0) for _, rows in rows_of(source)))
+    own, others = (np.sqrt(sum((rows**2).sum(axis=0) for _, rows in rows_of(one))) for one in (source, other))
+    return np.asarray(np.minimum(products / np.outer(own, others), 1.0))
 
 
 def _together(source: Any, other: Any) -> Any:
@@ -80,14 +77,11 @@ def _together(source: Any, other: Any) -> Any:
             "the models share no word; compare models of the same language and tokeniser"
         )
     for ids, mine in rows_of(source):
-        yield ids, mine, mine if ids_of is None else _theirs(other, ids_of[ids])
-
-
-def _theirs(other: Any, ids: np.ndarray) -> np.ndarray:
-    theirs = np.zeros((len(ids), other.n_components))
-    known = ids >= 0
-    theirs[known] = other.gather(ids[known].astype(np.int32))[:, : other.n_components]
-    return theirs
+        theirs = mine
+        if ids_of is not None:
+            theirs, known = np.zeros((len(ids), other.n_components)), ids_of[ids] >= 0
+            theirs[known] = other.gather(ids_of[ids][known].astype(np.int32))[:, : other.n_components]
+        yield ids, mine, theirs
 
 
 def similar_pairs(scores: np.ndarray, topic: int | None, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +166,7 @@ class TopicTree:
         return sorted(groups.values())
 
     def text(self) -> str:
-        """The tree, a line for each topic and each join; those that are most alike are next to each other."""
+        """The tree, a line for each topic and each join; topics that are most alike are next to each other."""
         return "\n".join(f"{beginning}{printable(label)}" for beginning, label in self._lines())
 
     def _lines(self) -> Iterator[tuple[str, str]]:

@@ -34,33 +34,24 @@ _SECTIONS = _CODE_SECTIONS | _LIST_SECTIONS | _PROSE_SECTIONS
 
 _DIRECTIVE = re.compile(r"\.\.\s+([\w:-]+)::")
 _PROSE_DIRECTIVES = {
-    "note",
-    "warning",
-    "tip",
-    "hint",
-    "important",
-    "caution",
-    "attention",
-    "admonition",
-    "seealso",
-}
+    "note", "warning", "tip", "hint", "important", "caution", "attention", "admonition", "seealso",
+}  # fmt: skip
 _FIELD = re.compile(r"[:@](\w+)(?:\s+[^:`]*)?:(?:\s+|$)")
 _TYPE_FIELDS = {"type", "rtype", "vartype", "cvar", "see", "meta"}
 _NAME_AND_TYPE = re.compile(r"[*`\w.,\s\[\]]{1,60}\s:(\s.*)?$")
 _GOOGLE_ARGUMENT = re.compile(r"[*\w]+\s*(\([^)]*\))?:\s+")
 
-# (character without which the pattern cannot match, pattern, replacement): the test is cheaper than a search
 _INLINE = [
-    ("`", re.compile(r":math:`[^`]*`"), " "),
-    ("/", re.compile(r"\b(?:https?|ftp|file)://\S+"), " "),
-    ("`", re.compile(r":[\w:+-]+:`([^`<]*)(?:<[^`]*>)?`"), r" \1 "),
-    ("`", re.compile(r"``[^`]*[^\w`][^`]*``"), " "),
-    ("`", re.compile(r"`([^`<]*)<[^`]*>`_*"), r"\1"),
-    ("$", re.compile(r"\$[^$\n]{1,200}\$"), " "),
-    ("(", re.compile(r"\b[\w.]+\([^()]*\)"), " "),
-    ("`", re.compile(r"`+"), " "),
-    ("*", re.compile(r"\*+"), " "),
-    ("\\", re.compile(r"\\\w+"), " "),
+    (re.compile(r":math:`[^`]*`"), " "),
+    (re.compile(r"\b(?:https?|ftp|file)://\S+"), " "),
+    (re.compile(r":[\w:+-]+:`([^`<]*)(?:<[^`]*>)?`"), r" \1 "),
+    (re.compile(r"``[^`]*[^\w`][^`]*``"), " "),
+    (re.compile(r"`([^`<]*)<[^`]*>`_*"), r"\1"),
+    (re.compile(r"\$[^$\n]{1,200}\$"), " "),
+    (re.compile(r"\b[\w.]+\([^()]*\)"), " "),
+    (re.compile(r"`+"), " "),
+    (re.compile(r"\*+"), " "),
+    (re.compile(r"\\\w+"), " "),
 ]
 _WORD = re.compile(r"\b[^\W\d_][^\W\d_]+\b")
 
@@ -78,17 +69,15 @@ def prose(docstring: str) -> str:
     docstring : with its indentation already removed (`inspect.cleandoc`)
     """
     text = "\n".join(_prose_lines(docstring.splitlines()))
-    for character, pattern, replacement in _INLINE:
-        if character in text:
-            text = pattern.sub(replacement, text)
+    for pattern, replacement in _INLINE:
+        text = pattern.sub(replacement, text)
     return text.strip()
 
 
 def _prose_lines(lines: list[str]) -> list[str]:
     """Lines that are prose, with the markup at their beginning removed."""
     kept: list[str] = []
-    section = ""
-    position = 0
+    section, position = "", 0
     while position < len(lines):
         line = lines[position].strip()
         indent = _indent(lines[position])

@@ -50,8 +50,8 @@ class AuthorQueries(TopicInference):
             When the model does not know an author; suggests the nearest names.
         """
         if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-            return self._topics_of(self._ids([names]))[0]
-        return self._topics_of(self._ids(list(names)))
+            return self.author_topics([names])[0]
+        return self._topics_of(self._author_array(), self._ids(list(names)))
 
     def similar_authors(
         self, name: str, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
@@ -72,7 +72,7 @@ class AuthorQueries(TopicInference):
         _check_ranking(n_top, measure, min_documents)
         (own,) = self._ids([name])
         array = self._author_array()
-        return self._most_similar(array, self._rows(array, [own])[0], n_top, measure, min_documents, own)
+        return self._most_similar(array, self._topics_of(array, [own])[0], n_top, measure, min_documents, own)
 
     def authors_like(
         self, X: Any, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
@@ -117,15 +117,11 @@ class AuthorQueries(TopicInference):
             )
         corpus, model = self._known_corpus(X), self._fitted()
         found = self._over(corpus, partial(likeliest, Asked.of(model, corpus), n_top, min_documents))
-        _, ids, values = _in_order(found)
+        _, *ranked = _in_order(found)
         least = -np.inf if threshold is None else threshold
         return [
-            [
-                (self.authors_[int(i)], float(v))
-                for i, v in zip(ids[d], values[d], strict=True)
-                if least <= v < 0
-            ]
-            for d in range(len(ids))
+            [(self.authors_[int(i)], float(v)) for i, v in zip(*own, strict=True) if least <= v < 0]
+            for own in zip(*ranked, strict=True)
         ]
 
     def log_likelihood(self, X: Any) -> np.ndarray:
@@ -189,7 +185,7 @@ class AuthorQueries(TopicInference):
         ids = candidates(self._fitted(), min_documents)
         documents, tokens = (counted[ids] for counted in self.authors_.counted)
         order = np.argsort(-documents, kind="stable")
-        ids, topics = ids[order], self._topics_of(ids[order])
+        ids, topics = ids[order], self._topics_of(self._author_array(), ids[order])
         names = [self.authors_[int(i)] for i in ids]
         columns = {"author": names, "documents": documents[order], "tokens": tokens[order]}
         columns |= dict(zip("xy", _coordinates(topics).T, strict=True))
@@ -210,7 +206,7 @@ class AuthorQueries(TopicInference):
         ids = ids[ids != without]
         blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
         query = one / one.sum(dtype=np.float64)
-        found = [MEASURES[measure](_as_rows(self._rows(array, block)), query) for block in blocks]
+        found = [MEASURES[measure](_as_rows(self._topics_of(array, block)), query) for block in blocks]
         values = np.concatenate([np.zeros(0), *found])
         best = np.argsort(-values, kind="stable")[:n_top]
         return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
@@ -224,11 +220,8 @@ class AuthorQueries(TopicInference):
     def _over(self, corpus: Any, function: Any) -> Iterator[Any]:
         return over_blocks(function, corpus, "asking", **self._workers(False))
 
-    def _topics_of(self, ids: Any) -> np.ndarray:
+    def _topics_of(self, array: LazyArray, ids: Any) -> np.ndarray:
         """Posterior means of these authors' topics, float32 (n_ids, n_components)."""
-        return self._rows(self._author_array(), ids)
-
-    def _rows(self, array: LazyArray, ids: Any) -> np.ndarray:
         return mean_rows(array, np.asarray(ids, np.int32))[:, : self._fitted().n_components]
 
     def _author_array(self) -> LazyArray:
@@ -245,16 +238,12 @@ class AuthorQueries(TopicInference):
         for name in names:
             if not isinstance(name, str):
                 raise SettingError(f"the model knows no author {_shown(name)}; give the name as text")
-        ids = self.authors_.index_of(names)
+        ids, known = self.authors_.index_of(names), self.authors_.words
         if (ids >= 0).all():
             return ids
         name = names[int(np.argmin(ids))]
-        raise SettingError(f"the model knows no author {_shown(name)}{self._suggestion(name)}")
-
-    def _suggestion(self, name: str) -> str:
-        if self.authors_.words is None or len(name) > _SHOWN:
-            return ""
-        return did_you_mean(name, self.authors_.words.tolist())
+        suggestion = did_you_mean(name, known.tolist()) if known is not None and len(name) <= _SHOWN else ""
+        raise SettingError(f"the model knows no author {_shown(name)}{suggestion}")
 
 
 def _check_ranking(n_top: Any, measure: Any, min_documents: Any) -> None:

@@ -17,6 +17,8 @@ from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.tables import write_table
+from bigtopic.evaluation import log_predictive, prevalence
+from bigtopic.evaluation.source import Largest
 from bigtopic.inference.choice import inferring
 from bigtopic.inference.infer import Inferred, infer
 from bigtopic.inference.known import check_known, unknown_tokens
@@ -152,7 +154,6 @@ class TopicInference(FittedTopics):
         SettingError
             When `n_documents` is not a whole number from 1.
         """
-        from bigtopic.evaluation.source import Largest
 
         require_positive("n_documents", n_documents)
         corpus = self._known_corpus(X)
@@ -237,7 +238,6 @@ class TopicInference(FittedTopics):
 
         pyLDAvis uses documents only for the topics' shares, so one "document" per topic gives the same picture.
         """
-        from bigtopic.evaluation import prevalence
 
         corpus = self._known_corpus(X)
         shares = prevalence(self, corpus, **self._workers(False)).share
@@ -311,7 +311,6 @@ class TopicInference(FittedTopics):
 
         `X` and `vocabulary` are those of `transform`.
         """
-        from bigtopic.evaluation import log_predictive
 
         corpus = self._documents(X, vocabulary)
         return log_predictive(self, corpus, **self._workers(False)).value

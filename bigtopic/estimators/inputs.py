@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.readers import format_of, open_source
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.sparse import checked_dense, is_array_like
 from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import (
     BigtopicError,
@@ -24,6 +27,7 @@ from bigtopic.errors import (
     VocabularyMismatch,
     argument,
 )
+from bigtopic.ingestion.text import left_out
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
@@ -90,7 +94,6 @@ def as_corpus(
             words = remembered
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
     from bigtopic.ingestion.in_memory import ENTRY_BYTES, read_corpus
-    from bigtopic.ingestion.text import left_out
 
     reader, memory = _reader(data, text, vocabulary, remembered), total_bytes()
     corpus = read_corpus(
@@ -142,7 +145,6 @@ def _opened(path: str | PathLike[str]) -> Corpus:
 
 def _ingest_of(path: str) -> str:
     """What `ingest` would do with the files at a path; nothing if it cannot read them."""
-    from bigtopic.corpus.readers import open_source
 
     try:
         reader: Any = open_source(path)
@@ -158,13 +160,11 @@ def _is_matrix(data: Any) -> bool:
     """Whether NumPy or SciPy holds it, or something that NumPy converts and no reader knows better."""
     if len(getattr(data, "shape", ())) != 2 or not (hasattr(data, "__array__") or hasattr(data, "tocsr")):
         return False
-    from bigtopic.corpus.readers import format_of
 
     return format_of(data) in ("matrix", "iterable", None)
 
 
 def _words(vocabulary: Any) -> list[str] | None:
-    from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 
     return read_vocabulary(vocabulary)
 
@@ -173,7 +173,6 @@ def _reader(
     data: Any, text: Mapping[str, Any] | None, vocabulary: Any, remembered: Sequence[str] | None
 ) -> Any:
     """The documents, opened; texts and tokens with the tokeniser of these settings."""
-    from bigtopic.corpus.readers import format_of, open_source
 
     if format_of(data) is None:
         raise SettingError(
@@ -188,7 +187,6 @@ def _reader(
         return replace(reader, options=replace(reader.options, vocabulary=list(remembered)))
     if text is None or getattr(reader, "kind", None) not in ("text", "tokens"):
         return reader
-    from bigtopic.corpus.text.text_settings import TextSettings
 
     try:
         return reader.with_text(TextSettings.like(text))

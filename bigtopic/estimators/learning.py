@@ -14,6 +14,7 @@ from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_posit
 from bigtopic.estimators.questions import DocumentQuestions
 from bigtopic.estimators.support import checkpoints, preparation, run_record
 from bigtopic.estimators.support.initialization import begin_with
+from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
 from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
@@ -273,7 +274,6 @@ class TopicLearning(DocumentQuestions):
         total: float | None = None,
         saver: Saver | None = None,
     ) -> None:
-        from bigtopic.evaluation import log_predictive
 
         def score(model: TopicModel) -> float:
             return log_predictive(model, held_out, **self._workers(False)).value

@@ -12,6 +12,8 @@ import numpy as np
 from bigtopic.errors import SettingError, argument
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
+from bigtopic.evaluation import coherence
+from bigtopic.evaluation.source import topics_of
 from bigtopic.questions import compare, words
 from bigtopic.questions.compare import TopicTree, tree_of
 from bigtopic.questions.documents import (
@@ -121,7 +123,6 @@ class TopicQuestions(TopicInference):
         words whose probability rose and fell most). A topic without a match, because the models have different numbers
         of topics, has None for the other, its label, the similarity, or itself
         """
-        from bigtopic.evaluation.source import topics_of
 
         require_positive("n_top", n_top)
         source = topics_of(other)
@@ -230,8 +231,6 @@ class DocumentQuestions(TopicQuestions):
             found = mean_shares(self._theta(None, theta, None, storage_options))
             columns |= {"share": found.share, "n_documents": found.n_led}
         if X is not None and (n_scored := min(n_top, source.n_words)) > 1:
-            from bigtopic.evaluation import coherence
-
             scored = coherence(self, self._opened(X), n_top=n_scored, **self._workers(False))
             columns["npmi"] = scored.per_topic
         orders = {"probability": None, "relevance": relevance, "frex": None, "lift": None}

@@ -11,7 +11,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, argument, require
 from bigtopic.estimators.base import Estimator
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.evaluation.source import labels_of
+from bigtopic.evaluation.source import labels_of, top_words
 from bigtopic.questions.words import top_labels
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
@@ -47,7 +47,6 @@ class FittedTopics(Estimator):
     @answering
     def topics(self, n_top: int = 10) -> list[list[tuple[str, float]]]:
         """The most probable words of each topic: [[(word, probability), ...], ...]; see also `unused_topics_`."""
-        from bigtopic.evaluation.source import top_words
 
         require_positive("n_top", n_top)
         ids, probabilities = top_words(self.topic_source(), min(n_top, len(self.vocabulary_)))

@@ -23,6 +23,7 @@ from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import top_words
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
+from bigtopic.kernels.support.entry import frozen
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed, renamed_attribute
 
@@ -175,7 +176,6 @@ def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
 def _of_block(state: _State, documents: Documents) -> np.ndarray:
     """Documents of the block that hold pairs of top words, int64 (n_components, n_top, n_top). See `count_pairs`."""
     from bigtopic.evaluation._kernels import count_pairs
-    from bigtopic.kernels.support.entry import frozen
 
     block = documents.block
     counts = np.zeros((*state.shape, state.shape[1]), np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
+from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
 
 __all__ = ["FLOOR", "Largest", "TopicSource", "labels_of", "top_words", "topics_of"]
@@ -156,7 +157,6 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
-    from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 
     values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)

@@ -14,6 +14,12 @@ from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
 from bigtopic.kernels import load
+from bigtopic.parallel.cluster import bounded_map, default_threads, resolve_client
+from bigtopic.parallel.progress import Progress
+from bigtopic.parallel.shared_files import corpus_in_reach
+from bigtopic.plan.slices import make_docs
+from bigtopic.state.axes import mapping
+from bigtopic.state.lazy_array import padded
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = [
@@ -75,9 +81,6 @@ def over_blocks(
 
     Workers read their own blocks; `measure` is sent to them once.
     """
-    from bigtopic.parallel.cluster import bounded_map, default_threads, resolve_client
-    from bigtopic.parallel.progress import Progress
-    from bigtopic.parallel.shared_files import corpus_in_reach
 
     client = resolve_client(client)
     workers = {"client": client, "n_threads": n_threads or default_threads()}
@@ -121,7 +124,6 @@ def fold_in(
 
 def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
-    from bigtopic.state.lazy_array import padded
 
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
     rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
@@ -131,7 +133,6 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
 def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
     """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,). In the
     corpus' order, so that all models are asked for the same tokens."""
-    from bigtopic.plan.slices import make_docs
 
     without_authors = Block(block.indptr, block.words, block.counts, block.rows)
     docs, axes = make_docs(without_authors, n_words, id_map, in_order=False)
@@ -149,7 +150,6 @@ def with_counts(docs: Any, counts: np.ndarray) -> Any:
 
 def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
     """The model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree."""
-    from bigtopic.state.axes import mapping
 
     return mapping(corpus.vocabulary, source.vocabulary)
 

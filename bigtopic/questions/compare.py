@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
+from bigtopic.evaluation.source import Largest
 from bigtopic.questions.words import rows_of
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.lazy_array import LazyArray
@@ -124,7 +125,6 @@ def changes(source: Any, other: Any, n_words: int, measure: str) -> dict[str, li
 
 def _fallen(source: Any, other: Any, mine: np.ndarray, theirs: np.ndarray, n: int) -> list[list[str]]:
     """Words of the first model whose probability is lower in the other by most, for each pair of topics."""
-    from bigtopic.evaluation.source import Largest
 
     best = Largest(len(mine), min(n, source.n_words))
     for ids, own, others in _together(source, other):

@@ -1,4 +1,4 @@
-"""Documents and their topics as questions read them, in batches (stored, remembered or inferred), and answers about them:
+"""Documents and their topics as questions read them, in batches (stored, remembered or inferred), and the answers:
 means and correlation of topics, the documents that are most about a topic, the topics of one document and its words.
 
 All cost one pass; the correlation takes n_components^2 numbers.
@@ -16,6 +16,7 @@ from bigtopic.corpus.part import PartView
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
 from bigtopic.errors import SettingError, argument
+from bigtopic.evaluation.source import Largest
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.table import Table, frame
 from bigtopic.support.cards import card, lines
@@ -223,7 +224,6 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
     """
     only = np.zeros(theta.n_components)
     only[topic] = 1.0
-    from bigtopic.evaluation.source import Largest
 
     best = Largest(1, n)
     for positions, shares in theta.batches("searching"):

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.source import labels_of
+from bigtopic.evaluation.source import Largest, labels_of
 
 __all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels", "topics_of_words"]
 
@@ -72,7 +72,6 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
         if name == "relevance" and not (value is not None and 0 <= value <= 1):
             raise SettingError(f"relevance={value!r}: must be from 0 (lift alone) to 1 (probability alone)")
     shares, n = shares_of(source), min(n, source.n_words)
-    from bigtopic.evaluation.source import Largest
 
     best = {name: Largest(source.n_components, n) for name in orders if name != "frex"}
     for ids, rows in rows_of(source) if best else ():

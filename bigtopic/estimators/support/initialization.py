@@ -32,6 +32,7 @@ __all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
 
 
 RANDOM_JOINT = "joint"
+_ALL = "the corpus or stream"
 _OF_ONE = 1e-3  # from a sum of probabilities
 _STREAM = 0x6A6F69 << 32  # random numbers of a joint distribution, apart from those of arrays
 
@@ -79,9 +80,10 @@ def begin_with(
     weights = _weights(other, source, ids[known]) if _keeps(scheme) else None
     if weights is None:
         # As many tokens as the statistics will have, evenly: schedules then weigh it like a pass over the whole corpus.
-        held = n_tokens / n_docs if _averages_documents(scheme) else n_tokens
+        mean = getattr(scheme, "averages_documents", False)  # the array is as heavy as one document
+        held, of = (n_tokens / n_docs, "a document") if mean else (n_tokens, _ALL)
         _set(array, known, source.gather(ids[known]) * (held / model.n_components))
-        _say_weight(scheme, held, show)
+        _say_weight(scheme, held, of if not _keeps(scheme) else _ALL, show)
     else:  # the array adds its prior, which is among them
         most = np.finfo(np.float32).max  # of what kernels read
         if weights.max() > most:
@@ -109,7 +111,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
         generator = np.random.Generator(np.random.Philox(key=[model.seed % (1 << 64), _STREAM]))
         prior = np.broadcast_to(joint.prior, shape).ravel()
         _set(joint, slice(None), n_tokens * generator.dirichlet(prior).reshape(shape))
-        _say_weight(model.method.schemes[JOINT], n_tokens, show)
+        _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
         return
     other = _loaded(init)
     other = other._fitted() if hasattr(other, "_fitted") else other
@@ -134,7 +136,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
         pairs.of_columns(ids[known]) * (n_tokens * pairs.joint.sum(axis=0)),
     )
     _set(joint, slice(None), n_tokens * pairs.joint)
-    _say_weight(model.method.schemes[JOINT], n_tokens, show)
+    _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
 
 
 def _loaded(init: Any) -> Any:
@@ -166,21 +168,12 @@ def _keeps(scheme: Any) -> bool:
     return getattr(scheme, "forgets_start", None) is False
 
 
-def _averages_documents(scheme: Any) -> bool:
-    """Whether the array is a mean over documents, as heavy as one of them."""
-    return getattr(scheme, "averages_documents", False)
-
-
-def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
+def _say_weight(scheme: Any, n_tokens: float, of: str, show: bool | None) -> None:
+    weight = f"{n_tokens:,.0f} tokens, as many as {of} has"
     if _keeps(scheme):
-        say(f"init has probabilities, which have no weight: it counts as {_as_many(n_tokens)}", show)
+        say(f"init has probabilities, which have no weight: it counts as {weight}", show)
     elif not getattr(scheme, "forgets_start", False):
-        of = "a document" if _averages_documents(scheme) else "the corpus or stream"
-        say(f"init is rescaled to {_as_many(n_tokens, of)}", show)
-
-
-def _as_many(n_tokens: float, of: str = "the corpus or stream") -> str:
-    return f"{n_tokens:,.0f} tokens, as many as {of} has"
+        say(f"init is rescaled to {weight}", show)
 
 
 def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:

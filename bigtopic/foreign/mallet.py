@@ -88,7 +88,11 @@ def from_mallet(
             "--word-topic-counts-file"
         )
     n_components = len(found.tokens)
-    prior = _prior(found, topic_keys) if doc_topic_prior is None else doc_topic_prior
+    prior = doc_topic_prior
+    if prior is None and topic_keys is not None:
+        prior = read_topic_keys(File(str(topic_keys)))
+    elif prior is None:
+        prior = _ALPHA_SUM / n_components if found.doc_topic_prior is None else found.doc_topic_prior
     if np.shape(prior) not in ((), (n_components,)):
         raise SettingError(
             f"the document-topic prior has shape {np.shape(prior)}, but {path} has {n_components} topics; give "
@@ -103,12 +107,6 @@ def from_mallet(
         found.words,
     )
     return fitted(weights, n_docs=found.n_docs, method="cgs")
-
-
-def _prior(found: Counts, topic_keys: str | Path | None) -> Any:
-    if topic_keys is not None:
-        return read_topic_keys(File(str(topic_keys)))
-    return _ALPHA_SUM / len(found.tokens) if found.doc_topic_prior is None else found.doc_topic_prior
 
 
 def to_mallet(
@@ -176,7 +174,7 @@ def _check_names(what: str, names: Iterable[str]) -> None:
 
 
 def _of_one_word_each(tokens: Tokens) -> Tokens:
-    if odd := next((word for word in tokens.words if len(word.split()) != 1 or word.strip() != word), None):
+    if odd := next((word for word in tokens.words if word.split() != [word]), None):
         raise SettingError(
             f"model: word {odd!r} holds white space, which divides words in MALLET's state; leave out `state`, or join "
             "the parts of such words before training"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bigtopic.errors import SettingError, argument, either, noting, require
 from bigtopic.evaluation import measures
-from bigtopic.evaluation import measures as measure_folder
 from bigtopic.evaluation.base import (
     Fault,
     Measure,
@@ -23,10 +22,6 @@ from bigtopic.evaluation.measuring import Evaluation, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.state.contract.declaration_rules import check_arguments
 from bigtopic.support import discovery
-
-if TYPE_CHECKING:
-    from bigtopic.evaluation.measuring import Evaluation
-    from bigtopic.evaluation.subject import Subject
 
 __all__ = ["CURVES", "Plot", "draw", "load", "names"]
 
@@ -83,7 +78,7 @@ class Plot:
         check_card(where, self.settings, _faults(self))
         check_arguments(f"{where}: draw", self.draw, "figure", "subject", "results", "settings")
         try:
-            measure_folder.check_names(self.measures)
+            measures.check_names(self.measures)
         except SettingError as error:
             raise SettingError(f"{where}: measures: {error}") from error
 
@@ -142,11 +137,8 @@ def _faults(plot: Plot) -> Iterator[Fault]:
 
 
 def _is_list(value: Any, kind: Any) -> bool:
-    return (
-        isinstance(value, Sequence)
-        and not isinstance(value, str)
-        and all(isinstance(item, kind) for item in value)
-    )
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return listed and all(isinstance(item, kind) for item in value)
 
 
 def names() -> list[str]:
@@ -213,15 +205,9 @@ def draw(
         figure = Picture()
     elif not hasattr(figure, "subplots"):
         raise SettingError(f"figure: must be a matplotlib Figure or SubFigure, found {type(figure).__name__}")
-    results = _results(plot, subject, values, client, n_threads)
+    asked = measures.chosen(plot.measures) if subject.documents is not None and plot.measures else []
+    results = results_of(asked, subject, values, client, n_threads) if asked else []
+    evaluation = Evaluation(list(zip(asked, results, strict=True)))
     with noting(f"plot {plot.name!r}"):
-        plot.draw(figure, subject, results, values)
+        plot.draw(figure, subject, evaluation, values)
     return figure
-
-
-def _results(plot: Plot, subject: Subject, settings: Any, client: Any, n_threads: int | None) -> Evaluation:
-    if subject.documents is None or not plot.measures:
-        return Evaluation()
-    asked = measures.chosen(plot.measures)
-    found = results_of(asked, subject, settings, client, n_threads)
-    return Evaluation(list(zip(asked, found, strict=True)))

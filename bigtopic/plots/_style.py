@@ -115,22 +115,16 @@ def fitter(points: float, fontsize: str) -> Callable[[str], str]:
 
     def width(text: str) -> float:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # of characters that the font lacks; told when the picture is saved
+            # of characters that the font lacks; told when the picture is saved
+            warnings.simplefilter("ignore")
             drawn = float(measure(text, font, ismath=False)[0])
-        return max(_HINTING * drawn, size * _ideographs(text))
+        # Ideographs are as wide as the font is high, in the font of a reader who has them.
+        return max(_HINTING * drawn, size * sum(east_asian_width(character) in "WF" for character in text))
 
     def fitted(text: str) -> str:
         if width(text) <= points:
             return text
-        cuts = range(1, len(text))
-        n = bisect_right(cuts, points, key=lambda n: width(f"{text[:n]}…"))
+        n = bisect_right(range(1, len(text)), points, key=lambda n: width(f"{text[:n]}…"))
         return f"{text[:n]}…"
 
     return fitted
-
-
-def _ideographs(text: str) -> int:
-    """Characters that are as wide as the font is high, in the font of a reader who has them."""
-    return sum(east_asian_width(character) in "WF" for character in text)

@@ -19,9 +19,8 @@ __all__ = ["PLOT"]
 
 _COLUMNS = 4
 _INDENT = 3  # points
-_MARGIN = (
-    18  # points of a column that are not its panel's: space between panels, half a number below the axis
-)
+# points of a column that are not its panel's: space between panels, half a number below the axis
+_MARGIN = 18
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
@@ -34,9 +33,8 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     labels = labels_of(subject.source)
     for axes, k in zip(panels, topics, strict=True):
         title = f"topic {k}" if share is None else f"topic {k}, {share[k]:.1%}"
-        called = (
-            f"\n{fitted(label(labels[k], 60))}" if any(labels) else ""
-        )  # of all panels, or of none: they align
+        # of all panels, or of none: they align
+        called = f"\n{fitted(label(labels[k], 60))}" if any(labels) else ""
         axes.set_title(f"{title}{called}", loc="left", fontsize="small", fontweight="bold", **AS_IT_IS)
         _draw_words(axes, [fitted(word) for word in words[k]], probabilities[k])
     title = _title(len(topics), len(words), sizes is not None)

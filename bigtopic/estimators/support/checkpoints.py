@@ -1,4 +1,4 @@
-"""What is saved with a model: the estimator's settings; checkpoints of a fit, and the settings that resuming requires."""
+"""What is saved with a model: the estimator's settings; checkpoints of a fit, and the settings that resuming needs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import bigtopic as bt
-from bigtopic import errors
+from bigtopic import errors, plots
 from bigtopic.cli import main
 from bigtopic.cli._options import connected
 from bigtopic.errors import (
@@ -226,8 +226,14 @@ def test_the_log_of_a_dead_scheduler_is_not_shown(monkeypatch, caplog):
 
 def test_help_says_what_an_option_means_to_each_plot():
     shown = " ".join(run("plot", "--help").output.split())
-    assert "joint: Names of columns per column topic; prevalence, topics: Words per topic" in shown
-    assert "joint: 3; prevalence: 4; topics: 10" in shown
+    known = {name: plots.load(name).settings.get("n_top") for name in plots.names()}
+    given = {name: setting for name, setting in known.items() if setting is not None}
+    for attribute in ("default", "meaning"):
+        texts = {name: str(getattr(setting, attribute)).rstrip(".") for name, setting in given.items()}
+        assert len(set(texts.values())) > 1
+        for text in texts.values():
+            same = [name for name, own in texts.items() if own == text]
+            assert f"{', '.join(same)}: {text}" in shown
 
 
 def test_a_damaged_state_of_documents_is_named(corpus, tmp_path):

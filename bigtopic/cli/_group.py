@@ -127,7 +127,7 @@ def _terminate(number: int, frame: Any) -> None:
 
 
 def _option(params: Iterable[click.Parameter], argument: str) -> str | None:
-    """The option that sets an argument of a Python function; the prior of documents is that of authors, too."""
+    """The option that sets an argument of a Python function; the documents' prior also sets the authors'."""
     spelled = {param.name: param.opts[0] for param in params if param.opts[0].startswith("--")}
     names = argument, argument.replace("author_topic", "doc_topic"), _NAMES_IN_CLICK.get(argument)
     return next((spelled[name] for name in names if name in spelled), None)
@@ -179,7 +179,7 @@ def _options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str
     settings = {name: v for name, v in run["settings"].items() if v != usual.get(name) or name in _ALWAYS}
     names = {}
     for option in train.params:
-        if isinstance(option, click.Option):  # the prior of documents is that of authors where there are any
+        if isinstance(option, click.Option):  # the documents' prior also sets the authors'
             of_authors = str(option.name).replace("doc_topic", "author_topic")
             names[of_authors if of_authors in settings else str(option.name)] = option.opts[0][2:]
     if "replicas" not in settings:

@@ -280,7 +280,7 @@ def _typed(value: str, kind: str) -> Any:
 
 @contextmanager
 def source_file(path: str) -> Iterator[str]:
-    """The path; for "-", that of a temporary file with all of standard input, because readers read twice."""
+    """The path; for "-", a temporary file with all of standard input, because readers read twice."""
     if path != STANDARD:
         yield path
         return

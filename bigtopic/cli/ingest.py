@@ -109,7 +109,7 @@ class _WithFormats(Command):
 @option(
     "--stop-words",
     default="auto",
-    help="A language such as 'english', 'auto' for that of the text, 'none', or a file with a word per line.",
+    help="A language such as 'english', 'auto' for the text's own, 'none', or a file with a word per line.",
 )
 @option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
 @_options.token_filter(

@@ -27,7 +27,7 @@ def command(
     token_pattern: str | None,
     as_json: bool,
 ) -> None:
-    """List the documents of THETA, which `bigtopic infer` wrote with MODEL, whose topics are most like those of QUERY.
+    """List the documents of THETA, which `bigtopic infer` wrote with MODEL, that are most like QUERY in their topics.
 
     QUERY is the id of a document of THETA, else a text; - reads it from standard input. Scores are from
     0, nothing in common, to 1, equal topics.

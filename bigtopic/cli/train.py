@@ -134,7 +134,7 @@ def command(
 
     With --continue-from, the model goes on with the documents that were appended to CORPUS since it learned, in one
     pass or --passes; methods that need all documents (batch methods such as vb) learn from all. A line on standard
-    error says which it took. The model keeps its settings; --max-time, --scheduler and --threads are those of this run.
+    error says which it took. The model keeps its settings; --max-time, --scheduler and --threads apply to this run.
 
     \b
     Examples:

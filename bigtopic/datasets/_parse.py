@@ -1,4 +1,4 @@
-"""Documents of Python source files, and the program that parses many of them in a process of its own.
+"""Documents of Python source files, and the program that parses many of them in a separate process.
 
 `python -m bigtopic.datasets._parse` reads pairs of lines (module name, path) from standard input and writes
 one JSON record per document to standard output. Source is parsed, never imported and never executed.

@@ -42,7 +42,7 @@ class AuthorQueries(TopicInference):
     def author_topics(self, names: str | Sequence[str]) -> np.ndarray:
         """Topics of authors by name: float32 (n_components,) of one, (n_names, n_components) of several; sums are 1.
 
-        `array("author_topics")` has those of all.
+        `array("author_topics")` has the topics of all authors.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class AuthorQueries(TopicInference):
     def similar_authors(
         self, name: str, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
     ) -> list[tuple[str, float]]:
-        """The authors whose topics are most like those of one: [(name, similarity from 0 to 1), ...].
+        """The authors most like one in their topics: [(name, similarity from 0 to 1), ...].
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class AuthorQueries(TopicInference):
     ) -> list[list[tuple[str, float]]]:
         """For each document, in the caller's order, the authors whose topics are most like its own.
 
-        The topics of a document are those of `transform`; the rest is as in `similar_authors`.
+        A document's topics come from `transform`; the rest is as in `similar_authors`.
         """
         _check_ranking(n_top, measure, min_documents)
         array = self._author_array()  # once: where the method averages, it is computed
@@ -155,7 +155,7 @@ class AuthorQueries(TopicInference):
         """The terms of the method's variational bound of each document, float64 (n_docs,), in nats, in source order.
 
         They belong to the document alone, with the topics of its authors as they are; for held-out documents, too.
-        `bigtopic.evaluate.bound` adds those of the topics and of the authors.
+        `bigtopic.evaluate.bound` adds the terms of the topics and of the authors.
 
         Raises
         ------

@@ -28,7 +28,7 @@ class Estimator:
         aliases.check_constructor(cls, args, settings)
         return super().__new__(cls)
 
-    if not TYPE_CHECKING:  # for type checkers, there is nothing but what is declared
+    if not TYPE_CHECKING:  # type checkers see only declared attributes
 
         def __getattr__(self, name: str) -> Any:
             return aliases.missing(self, name, aliases.ATTRIBUTES)
@@ -80,7 +80,7 @@ class Estimator:
     def _output(self, topics: np.ndarray, names: np.ndarray, X: Any, corpus: Corpus, order: str) -> Any:
         """Topics (n_docs, n_components) as `set_output` says, or else as scikit-learn does, if it is imported.
 
-        A DataFrame has a column for each name. The index of pandas is that of X if it has a row for each document, or
+        A DataFrame has a column for each name. The index of pandas is X's if it has a row for each document, or
         the documents' ids.
 
         Raises

@@ -35,7 +35,7 @@ class DualTopicModel(TopicLearning):
     row_topic_prior, column_topic_prior, joint_prior : numbers; None for the method's default, 0.5. In the literature
         beta_r, beta_c and alpha
     batch_size : largest number of rows per update; None for the method's default
-    max_iter, max_time, tol : as of `LDA`; the change is that of the column topics
+    max_iter, max_time, tol : as of `LDA`; the change of the column topics counts
     learning_decay : of the step size of online methods, as of `LDA`
     learning_offset : of the same
     average : the three distributions of the fitted model are the mean over this share of the run's updates, as of `LDA`
@@ -48,7 +48,7 @@ class DualTopicModel(TopicLearning):
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
         `numpy.random.RandomState`
     order, slice_size, callbacks, progress, client, n_threads : as of `LDA`
-    validation, evaluate_every, patience : as of `LDA`; the score is that of rows that are new to the model
+    validation, evaluate_every, patience : as of `LDA`; rows that are new to the model are scored
 
     Attributes
     ----------

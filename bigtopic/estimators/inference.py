@@ -63,7 +63,7 @@ class TopicInference(FittedTopics):
         ----------
         X : whatever `fit` takes; texts are tokenised like the model's training texts
         vocabulary : of the documents, see `fit`; their words are matched with the model's. (id, count) pairs
-            without one have that of the pairs that the model learned from
+            without one have the vocabulary of the pairs that the model learned from
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
         random_state : seed of the draws, where inference draws, as the kernels "ope" and "gibbs" do; the default gives
@@ -110,7 +110,7 @@ class TopicInference(FittedTopics):
         `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded for any number of
         documents: in source order, the default, they pass through a scratch file; `order="stored"` avoids it. Entries
         below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
-        `random_state`, `inference` and `options` are those of `transform`; `storage_options` are passed to fsspec when
+        `random_state`, `inference` and `options` are as in `transform`; `storage_options` are passed to fsspec when
         `url` is a URL. Returns the path.
 
         Parameters
@@ -309,7 +309,7 @@ class TopicInference(FittedTopics):
     def score(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> float:
         """Held-out log probability in nats per token, see `bigtopic.evaluate.log_predictive`; higher is better.
 
-        `X` and `vocabulary` are those of `transform`.
+        `X` and `vocabulary` are as in `transform`.
         """
 
         corpus = self._documents(X, vocabulary)

@@ -35,7 +35,7 @@ __all__ = ["TopicLearning"]
 
 
 class TopicLearning(DocumentQuestions):
-    """Estimators that learn; their parameters are those of `LDA`."""
+    """Estimators that learn, with the parameters of `LDA`."""
 
     # Each with a learn_ beside it
     _priors: ClassVar[Sequence[str]] = ("doc_topic_prior", "topic_word_prior")
@@ -80,7 +80,7 @@ class TopicLearning(DocumentQuestions):
         checkpoint : folder in which to save the run, every ten minutes and at its end; or a `Checkpoint`, which sets
             how often
         resume : continue the run from its last checkpoint in that folder; if there is none, start one. With the same
-            corpus and settings, the result is bit-identical to that of an uninterrupted run
+            corpus and settings, an interrupted and an uninterrupted run have bit-identical results
 
         Raises
         ------
@@ -158,10 +158,9 @@ class TopicLearning(DocumentQuestions):
     def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Continue learning: one pass over the documents, in their order. New words are added at the end.
 
-        Texts are tokenised like those of the first call, without the words that were too common there. `vocabulary` is
-        that of `fit`. `total_samples` gives the size of the stream; without it, the
-        size is the number of documents seen so far or, at the start of a stream, enough to outweigh the topic-word
-        prior, at most 4000.
+        Texts are tokenised as in the first call, without the words that were too common there. `vocabulary` is as in
+        `fit`. `total_samples` gives the size of the stream; without it, the size is the number of documents seen so far
+        or, at the start of a stream, enough to outweigh the topic-word prior, at most 4000.
         """
         self._check()
         corpus = self._next_documents(X, vocabulary)
@@ -194,10 +193,10 @@ class TopicLearning(DocumentQuestions):
         Parameters
         ----------
         corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them, or its path
-        first_new : source row of the first new document; None for the first after those of `fit` and earlier updates,
+        first_new : source row of the first new document; None for the first that `fit` and updates have not seen,
             which the record of the run (`run_`) has for a stored corpus
         only_new : learn from the new documents alone; False for all
-        max_iter : passes over these documents; None for 1 over new documents, and for those of the estimator over all
+        max_iter : passes over these documents; None for 1 over new documents, and the estimator's over all
 
         Raises
         ------

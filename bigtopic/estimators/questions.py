@@ -88,7 +88,7 @@ class TopicQuestions(TopicInference):
         return frame({"topic": found["topic"], "label": self._labels_of(found["topic"]), **found})
 
     def similar_topics(self, topic: int | None = None, n: int = 10, measure: str = "hellinger") -> Any:
-        """The topics whose words are most like those of one topic; for None, the pairs that are most alike.
+        """The topics most like one topic in their words; for None, the pairs that are most alike.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class TopicQuestions(TopicInference):
         return merged
 
     def _merged_prior(self, name: str, learned: Any) -> Any:
-        """The prior to begin anew with: that of the merged topics; the default if each topic had its own words."""
+        """The prior to begin anew with: the merged topics' own; the default if each topic had its own words."""
         prior = getattr(self, name)
         if np.ndim(prior) == 1 and name != "topic_word_prior":
             return learned.doc_topic_prior
@@ -190,9 +190,9 @@ class TopicQuestions(TopicInference):
 
 
 class DocumentQuestions(TopicQuestions):
-    """Questions about documents: those of a corpus, `X`, or of a store that `transform_to` wrote, `theta`, or both.
+    """Questions about the documents of a corpus, `X`, or of a store that `transform_to` wrote, `theta`, or both.
 
-    With `theta` nothing is inferred again: time is that of a pass over the store, memory that of a batch. `X` then adds
+    With `theta` nothing is inferred again: it takes a pass over the store, and memory for a batch. `X` then adds
     what the store has not: text, authors, words. Without `theta`, the topics of the last documents stay in memory, if
     they take at most 64 MiB. `where` is what `Corpus.select` takes, as a mapping, such as {"year": slice(2000, None)}.
     """
@@ -267,7 +267,7 @@ class DocumentQuestions(TopicQuestions):
         Raises
         ------
         SettingError
-            When there is no such topic or column, a column has the name of one of the answer, a condition is not
+            When there is no such topic or column, a column has the name of an answer's column, a condition is not
             allowed, or neither X nor theta is given.
         """
         require_positive("n", n)
@@ -342,7 +342,7 @@ class DocumentQuestions(TopicQuestions):
             seconds since 1970; None for the forms above
         topics : only these
 
-        Of several columns, freq, bins and date_format are those of the first, or mappings such as {"date": "month"}.
+        Of several columns, freq, bins and date_format belong to the first, or are mappings such as {"date": "month"}.
 
         Returns
         -------

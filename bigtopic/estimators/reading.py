@@ -160,7 +160,7 @@ class FittedTopics(Estimator):
 
     @property
     def topic_labels_(self) -> list[str]:
-        """The topics' labels: those of `set_topic_labels`, else the three most probable words."""
+        """The topics' labels, from `set_topic_labels`, else the three most probable words."""
         return top_labels(self.topic_source())
 
     @property

@@ -104,7 +104,7 @@ def _checked(what: str, ids: np.ndarray, n: int) -> np.ndarray:
         return np.empty(0, np.int32)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or not 0 <= ids.min() <= ids.max() < n:
         raise SettingError(
-            f"{what}={ids!r:.60}: give whole numbers from 0 to {n - 1}, those of the model's {what}"
+            f"{what}={ids!r:.60}: give whole numbers from 0 to {n - 1}, which number the model's {what}"
         )
     return ids.astype(np.int32)
 

@@ -92,7 +92,7 @@ def over_blocks(
 
 
 class _Task:
-    """Hides a callable from Dask, which would take it for a task of its own."""
+    """Hides a callable from Dask, which would otherwise take it for a task."""
 
     def __init__(self, measure: Callable[[Block], Any]) -> None:
         self.measure = measure

@@ -11,7 +11,7 @@ every fault names the file and its line:
 
 References
 ----------
-McCallum: MALLET, a machine learning for language toolkit. 2002. The formats are those of MALLET 2.0.8's
+McCallum: MALLET, a machine learning for language toolkit. 2002. The formats follow MALLET 2.0.8's
 `ParallelTopicModel`.
 """
 
@@ -65,8 +65,8 @@ def from_mallet(
     path : the file of `--output-state`, which has the priors; else of `--topic-word-weights-file`, or of
         `--word-topic-counts-file`, which lack topics without tokens. Plain or compressed; path or URL
     topic_keys : the file of `--output-topic-keys`, for its document-topic prior
-    doc_topic_prior : a number or (n_components,); None for that of the files, else MALLET's default, 5 / n_components
-    topic_word_prior : a number; None for that of the file (of weights the smallest one), else MALLET's default, 0.01
+    doc_topic_prior : a number or (n_components,); None for the files' own, else MALLET's default, 5 / n_components
+    topic_word_prior : a number; None for the file's own (of weights the smallest one), else MALLET's default, 0.01
 
     Returns
     -------
@@ -84,8 +84,8 @@ def from_mallet(
     found = read_state(file) or read_weights(file) or read_counts(file)
     if found is None:
         raise InputError(
-            f"{path} is not a text file of a MALLET model; give that of --output-state, --topic-word-weights-file or "
-            "--word-topic-counts-file"
+            f"{path} is not a text file of a MALLET model; give the file of --output-state, --topic-word-weights-file "
+            "or --word-topic-counts-file"
         )
     n_components = len(found.tokens)
     prior = doc_topic_prior
@@ -132,8 +132,8 @@ def to_mallet(
     model : a fitted `LDA`
     folder : or URL of one; made if it does not exist
     X : documents, as `transform` takes them, for the file of their topics; in memory
-    state : write every token of the model too, as documents of one topic each. Soft counts, those of variational Bayes
-        for example, are rounded to whole tokens; the counts of `cgs` are whole
+    state : write every token of the model too, as documents of one topic each. Soft counts, such as
+        variational Bayes', are rounded to whole tokens; the counts of `cgs` are whole
     storage_options : for fsspec, of a URL
 
     Returns

@@ -52,7 +52,7 @@ def save(figure: Any, path: Any, *, storage_options: Mapping[str, Any] | None = 
     Raises
     ------
     SettingError
-        When the path cannot be one, or its ending is not that of a picture.
+        When the path cannot be one, or does not end like a picture.
     StoreError
         When something other than a picture is there, it is inside a corpus or a model, or the system refuses to write.
     """

@@ -97,7 +97,7 @@ def similar_pairs(scores: np.ndarray, topic: int | None, n: int) -> tuple[np.nda
 
 
 def changes(source: Any, other: Any, n_words: int, measure: str) -> dict[str, list[Any]]:
-    """The topics of a model with those of another, a later one, that match them; what changed most comes first.
+    """The topics of a model beside the matching topics of a later model; what changed most comes first.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def _topics(group: Any, n_components: int) -> list[int]:
 def merged_model(model: TopicModel, groups: Sequence[Sequence[int]]) -> TopicModel:
     """A model with a topic for each group, for inference; what it learns further begins anew, as with `init`.
 
-    Statistics add up, and so do the priors of documents' or authors' topics; the prior of words is that of one topic,
+    Statistics add up, and so do the priors of documents' or authors' topics; the prior of words is one topic's,
     or the mean of the group's. Arrays that are not of topics stay as they are.
 
     Raises

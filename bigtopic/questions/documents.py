@@ -241,7 +241,7 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
 
 
 def further_columns(names: Sequence[str], has_text: bool) -> list[str]:
-    """The columns to show beside those of the answer.
+    """The columns to show beside the answer's own.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def with_text(columns: dict[str, list[Any]], corpus: Corpus, names: list[str]) -
     Raises
     ------
     SettingError
-        When the documents are not those of the corpus.
+        When the documents are not in the corpus.
     """
     view = corpus.select(rows=columns["row"])
     at = {row: i for i, row in enumerate(view.rows().tolist())}
@@ -283,7 +283,7 @@ def with_text(columns: dict[str, list[Any]], corpus: Corpus, names: list[str]) -
 
 @dataclass(frozen=True)
 class DocumentTopics:
-    """A document, its topics, and those of its words.
+    """A document, its topics, and the topics of its words.
 
     Attributes
     ----------

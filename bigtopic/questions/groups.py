@@ -6,7 +6,7 @@ several (its authors). The mean share of a topic in the n_g documents d of group
     share_gk = mean of theta_dk
     standard error of share_gk = sqrt((mean of theta_dk^2 - share_gk^2) / (n_g - 1))
 
-Every document counts the same, whatever its length. Memory is that of a batch and of the groups times the topics.
+Every document counts the same, whatever its length. Memory holds a batch, and the groups times the topics.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[
 
 
 def _sortable(group: Any) -> Any:
-    """Groups of one type are sorted by their values, those of several columns by one column after the other."""
+    """Groups of one type are sorted by their values, groups of several columns by one column after the other."""
     return [*map(_sortable, group)] if isinstance(group, tuple) else (str(type(group)), group)
 
 

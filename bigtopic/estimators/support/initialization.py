@@ -34,7 +34,7 @@ __all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
 RANDOM_JOINT = "joint"
 _ALL = "the corpus or stream"
 _OF_ONE = 1e-3  # from a sum of probabilities
-_STREAM = 0x6A6F69 << 32  # random numbers of a joint distribution, apart from those of arrays
+_STREAM = 0x6A6F69 << 32  # keys random numbers of a joint distribution apart from the arrays'
 
 
 def begin_with(

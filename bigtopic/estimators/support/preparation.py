@@ -229,7 +229,7 @@ def end_pass(model: TopicModel) -> None:
 def grow(model: TopicModel, axes: Mapping[str, Vocabulary], *, of_all: bool = False) -> None:
     """Extend each axis by the names of more documents, and add their frequencies.
 
-    With `of_all`, the frequencies are those of all documents, earlier ones included, and replace those known.
+    With `of_all`, the frequencies are of all documents, earlier ones included, and replace the known ones.
 
     Raises
     ------
@@ -248,13 +248,13 @@ def grow(model: TopicModel, axes: Mapping[str, Vocabulary], *, of_all: bool = Fa
 
 
 def _extended(known: Vocabulary, new: Vocabulary, of_all: bool) -> Vocabulary:
-    """The known names followed by the new ones, with their joint frequencies, or those of `new` alone."""
+    """The known names followed by the new ones, with their joint frequencies, or the frequencies of `new` alone."""
     ids = mapping(new, known)
     if ids is not None and (ids < 0).any():
         assert new.words is not None
         known = known.extended(new.words[ids < 0].tolist())
         ids = mapping(new, known)
-    if known.frequency is None:  # those of a part of the documents would be wrong
+    if known.frequency is None:  # frequencies of a part of the documents would be wrong
         return known
     seen = slice(None) if ids is None else ids
     counts = tuple(np.zeros_like(counts) if of_all else counts.copy() for counts in known.counted)

@@ -77,7 +77,7 @@ class VariationalBound(Result):
 
     @property
     def perplexity(self) -> float:
-        """exp(-value): at least that of the words under the model's priors."""
+        """exp(-value): an upper bound of the perplexity of the words under the model's priors."""
         return float(np.exp(-self.value))
 
     def details(self) -> dict[str, str]:

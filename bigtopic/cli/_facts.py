@@ -133,6 +133,7 @@ def _topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
 
 def facts_of_model(estimator: Any, url: str) -> dict[str, Any]:
     """Of a fitted estimator that is at `url`."""
+    from bigtopic.estimators.support.run_record import last_score
     from bigtopic.state.model_identity import model_identity
 
     model, run = estimator._fitted(), estimator.run_
@@ -153,18 +154,12 @@ def facts_of_model(estimator: Any, url: str) -> dict[str, Any]:
         "updates": estimator.n_batch_iter_,
         "tokens": tokens,
         "seconds": seconds,
-        "score": _score(estimator),
+        "score": last_score(estimator.history_),
         "random_state": estimator.random_state_,
         "fingerprint": model_identity(model)["topics"],
         "run": run,
         "command": command_of(run, unfinished),
     }
-
-
-def _score(estimator: Any) -> float | None:
-    """The last score on held-out documents."""
-    scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]
-    return scores[-1] if scores else None
 
 
 def _learned(estimator: Any) -> tuple[float, float] | None:
@@ -180,9 +175,11 @@ def _score_lines(score: float | None) -> dict[str, str]:
 
 def progress_lines(estimator: Any) -> dict[str, str]:
     """What a run did."""
+    from bigtopic.estimators.support.run_record import last_score
+
     tokens, seconds = _learned(estimator) or (0.0, 0.0)
     return {
-        **_score_lines(_score(estimator)),
+        **_score_lines(last_score(estimator.history_)),
         "learned from": f"{counted(tokens, 'token')} in {seconds:.1f} s",
         "tokens per second": f"{tokens / max(seconds, 1e-9):,.0f}",
     }

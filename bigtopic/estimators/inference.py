@@ -201,10 +201,14 @@ class TopicInference(FittedTopics):
             When the store is damaged.
         """
         from bigtopic.estimators.topic_stores.similarity import similar
+
+        store = self._stored(theta, storage_options)
+        return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
+
+    def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
         from bigtopic.estimators.topic_stores.stored_topics import open_topics
 
-        store = open_topics(theta, storage_options).of_model(self._fitted())
-        return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
+        return open_topics(theta, storage_options).of_model(self._fitted())
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.

@@ -89,7 +89,7 @@ def as_corpus(
         return data if isinstance(data, Corpus) else _opened(data)
     data = as_matrix(data)
     if _is_matrix(data):
-        words: Sequence[str] | None = _words(vocabulary)
+        words: Sequence[str] | None = read_vocabulary(vocabulary)
         if words is None and remembered is not None and data.shape[1] == len(remembered):
             words = remembered
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
@@ -124,7 +124,7 @@ def words_to_remember(data: Any, corpus: Corpus, vocabulary: Any) -> list[str] |
     data, corpus : what was given, and what `as_corpus` made of it
     """
     of_pairs = corpus.text_settings is None and len(getattr(data, "shape", ())) != 2
-    return _words(vocabulary) if of_pairs else None
+    return read_vocabulary(vocabulary) if of_pairs else None
 
 
 def require_positive(name: str, number: Any, more: str = "") -> None:
@@ -162,11 +162,6 @@ def _is_matrix(data: Any) -> bool:
         return False
 
     return format_of(data) in ("matrix", "iterable", None)
-
-
-def _words(vocabulary: Any) -> list[str] | None:
-
-    return read_vocabulary(vocabulary)
 
 
 def _reader(

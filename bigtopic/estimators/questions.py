@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument
+from bigtopic.errors import SettingError
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.evaluation import coherence
@@ -33,7 +33,6 @@ from bigtopic.questions.documents import (
 from bigtopic.questions.groups import columns_to_group, grouping, over_groups
 from bigtopic.questions.table import frame, square
 from bigtopic.questions.words import top_labels, topics_of_words
-from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.model_identity import model_identity
 
 __all__ = ["DocumentQuestions", "TopicQuestions"]
@@ -172,12 +171,6 @@ class TopicQuestions(TopicInference):
         if np.ndim(prior) == 1 and name != "topic_word_prior":
             return learned.doc_topic_prior
         return prior if np.ndim(prior) < 2 else None
-
-    def _topic(self, topic: Any) -> int:
-        n = self._fitted().n_components
-        if not is_whole(topic) or not 0 <= topic < n:
-            raise SettingError(f"{argument('topic', topic)}: must be in 0 .. {n - 1}")
-        return int(topic)
 
     def _topics(self, topics: int | Iterable[int] | None) -> list[int]:
         if topics is None:
@@ -369,11 +362,10 @@ class DocumentQuestions(TopicQuestions):
             "n_documents": np.repeat(found["n_documents"], len(wanted)),
         }
         values = [found["groups"]] if len(columns) == 1 else zip(*found["groups"], strict=True)
-        names = [name if name not in others else _renamed(name, columns) for name in columns]
-        own = {
-            name: [value for value in column for _ in wanted]
-            for name, column in zip(names, values, strict=True)
-        }
+        own = {}
+        for name, groups_of_column in zip(columns, values, strict=True):
+            free = name if name not in others else "group" if len(columns) == 1 else f"group_{name}"
+            own[free] = [value for value in groups_of_column for _ in wanted]
         return frame({**own, **others})
 
     def topic_correlation(
@@ -422,14 +414,5 @@ class DocumentQuestions(TopicQuestions):
         key = id(model), json.dumps(model_identity(model)), corpus.fingerprint
         return self._last_topics.pieces(key, 4 * corpus.n_docs * model.n_components, infer)
 
-    def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
-        from bigtopic.estimators.topic_stores.stored_topics import open_topics
-
-        return open_topics(theta, storage_options).of_model(self._fitted())
-
     def _opened(self, X: Any) -> Any:
         return None if X is None else self._documents(X)
-
-
-def _renamed(column: str, columns: Sequence[str]) -> str:
-    return "group" if len(columns) == 1 else f"group_{column}"

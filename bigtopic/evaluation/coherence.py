@@ -98,9 +98,8 @@ def coherence(
     VocabularyMismatch
         When no top word is in the corpus.
     """
-    kinds = {
-        found.name: found for found in map(measures.load, measures.names()) if found.of_block is _of_block
-    }
+    known = map(measures.load, measures.names())
+    kinds = {found.name: found for found in known if found.of_block is _of_block}
     if measure not in kinds:
         raise SettingError(
             f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"

@@ -12,9 +12,8 @@ Reference: Rugeles et al., "Infinite latent state replication", section 6.2, wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,19 +93,16 @@ def pairs_of(model: Any) -> PairSource:
 
 
 def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:
-    chosen = None if ids is None else _checked(what, np.atleast_1d(ids), array.n_rows)
-    weights = array.gather(chosen)[:, : array.n_components]
-    return weights / array.weight_totals()
-
-
-def _checked(what: str, ids: np.ndarray, n: int) -> np.ndarray:
-    if ids.shape == (0,):  # an empty list is an array of floats
-        return np.empty(0, np.int32)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or not 0 <= ids.min() <= ids.max() < n:
-        raise SettingError(
-            f"{what}={ids!r:.60}: give whole numbers from 0 to {n - 1}, which number the model's {what}"
-        )
-    return ids.astype(np.int32)
+    if ids is not None:
+        ids, n = np.atleast_1d(ids), array.n_rows
+        if ids.shape == (0,):  # an empty list is an array of floats
+            ids = ids.astype(np.int32)
+        elif ids.ndim != 1 or ids.dtype.kind not in "iu" or not 0 <= ids.min() <= ids.max() < n:
+            raise SettingError(
+                f"{what}={ids!r:.60}: give whole numbers from 0 to {n - 1}, which number the model's {what}"
+            )
+        ids = ids.astype(np.int32)
+    return array.gather(ids)[:, : array.n_components] / array.weight_totals()
 
 
 _STEP = 1 << 16  # documents read together for figures
@@ -140,44 +136,33 @@ def split_records(
     return replace(corpus, parts=train, counted=False), replace(corpus, parts=test, counted=False)
 
 
-@dataclass(frozen=True, eq=False)
 class _ChosenRecords:
     """The train or the test records of a part (a `corpus.part.Part`)."""
 
-    base: Part
-    test_size: float
-    seed: int
-    test: bool
-    _figures: dict[str, float] = field(default_factory=dict, repr=False)
-
-    @property
-    def name(self) -> str:
-        return self.base.name
-
-    @property
-    def n_docs(self) -> int:
-        return self.base.n_docs
+    def __init__(self, base: Part, test_size: float, seed: int, test: bool) -> None:
+        self.base, self.test_size, self.seed, self.test = base, test_size, seed, test
+        self.name, self.n_docs, self.n_bytes, self.has_text = (
+            base.name,
+            base.n_docs,
+            base.n_bytes,
+            base.has_text,
+        )
+        self.rows, self.ids, self.texts, self.columns = base.rows, base.ids, base.texts, base.columns
 
     @property
     def nnz(self) -> int:
-        return int(self._figure("nnz"))
+        return self._figures[0]
 
     @property
     def n_tokens(self) -> float:
-        return self._figure("n_tokens")
+        return self._figures[1]
 
-    def _figure(self, name: str) -> float:
-        """Figures cost one pass, and are kept."""
-        if not self._figures:
-            steps = range(0, self.n_docs, _STEP)
-            counts = [self.read(start, min(start + _STEP, self.n_docs)).counts for start in steps]
-            self._figures["nnz"] = float(sum(map(len, counts)))
-            self._figures["n_tokens"] = float(sum(own.sum(dtype=np.float64) for own in counts))
-        return self._figures[name]
-
-    @property
-    def n_bytes(self) -> int:
-        return self.base.n_bytes
+    @cached_property
+    def _figures(self) -> tuple[int, float]:
+        """Entries and tokens; they cost one pass."""
+        steps = range(0, self.n_docs, _STEP)
+        counts = [self.read(start, min(start + _STEP, self.n_docs)).counts for start in steps]
+        return sum(map(len, counts)), float(sum(own.sum(dtype=np.float64) for own in counts))
 
     @property
     def fingerprint(self) -> str:
@@ -196,27 +181,11 @@ class _ChosenRecords:
         chosen: Block = with_counts(block, counts if self.test else block.counts - counts)
         return chosen
 
-    def rows(self, start: int, stop: int) -> np.ndarray:
-        return self.base.rows(start, stop)
-
     def entries(self, start: int, stop: int) -> np.ndarray:
         return np.diff(self.read(start, stop).indptr)
 
     def tokens(self, start: int, stop: int) -> np.ndarray:
         return document_tokens(self.read(start, stop))
-
-    def ids(self, start: int, stop: int) -> np.ndarray:
-        return self.base.ids(start, stop)
-
-    @property
-    def has_text(self) -> bool:
-        return self.base.has_text
-
-    def texts(self, start: int, stop: int) -> np.ndarray:
-        return self.base.texts(start, stop)
-
-    def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
-        return self.base.columns(names, start, stop)
 
 
 @dataclass(frozen=True)

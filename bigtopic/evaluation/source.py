@@ -131,7 +131,7 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
             f"{name}: topic weights must be finite, not negative, and not all zero within a topic"
         )
     n_components, n_words = weights.shape
-    known = _vocabulary(words, n_words)
+    known = Vocabulary(size=n_words) if words is None else _vocabulary(words)
     if known.size != n_words:
         raise VocabularyMismatch(
             f"the topics have shape ({n_components}, {n_words}), topics by words, but the vocabulary has "
@@ -144,9 +144,7 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
     return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
 
 
-def _vocabulary(words: Any, n_words: int) -> Vocabulary:
-    if words is None:
-        return Vocabulary(size=n_words)
+def _vocabulary(words: Any) -> Vocabulary:
     if hasattr(words, "get_feature_names_out"):  # a vectoriser
         words = words.get_feature_names_out()
     if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
@@ -163,8 +161,7 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
     if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
             f"{argument('doc_topic_prior')}: must be a positive number or {n_components} of them, from "
-            f"{SMALLEST_PRIOR:g} to "
-            f"{LARGEST_PRIOR:g}, found {prior!r}"
+            f"{SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}, found {prior!r}"
         )
     return np.broadcast_to(values, (n_components,)).copy()
 

@@ -222,12 +222,9 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
     documents : a view of them
     columns : document (ids), row (source rows) and share; documents without any of the topic are left out
     """
-    only = np.zeros(theta.n_components)
-    only[topic] = 1.0
-
     best = Largest(1, n)
     for positions, shares in theta.batches("searching"):
-        best.add(positions, (shares @ only)[:, None])
+        best.add(positions, shares[:, [topic]].toarray())
     found = best.values[0] > 0
     positions, values = best.positions[0][found], best.values[0][found]
     view = theta.documents.at(np.sort(positions))
@@ -298,20 +295,18 @@ class DocumentTopics:
     words: Any
 
     def __repr__(self) -> str:
-        tables = [Table.of(table).text() for table in (self.topics, self.words) if table is not None]
-        return "\n\n".join([*self._head(), *tables])
-
-    def _head(self) -> list[str]:
-        if self.document is None:
-            return []
-        text = self.document.text
-        return [printable(self.document.id), *([] if text is None else map(printable, text.splitlines()))]
+        one = self.document
+        head = [] if one is None else [one.id, *(one.text or "").splitlines()]
+        return "\n\n".join([*map(printable, head), *(table.text() for table in self._tables())])
 
     def _repr_html_(self) -> str:
-        tables = [Table.of(table)._repr_html_() for table in (self.topics, self.words) if table is not None]
+        tables = [table._repr_html_() for table in self._tables()]
         if self.document is None:
             return card("", *tables)
         return card(self.document.id, lines(self.document.text or ""), *tables)
+
+    def _tables(self) -> list[Table]:
+        return [Table.of(table) for table in (self.topics, self.words) if table is not None]
 
 
 def topics_of_document(shares: np.ndarray, labels: list[str]) -> Any:
@@ -333,14 +328,7 @@ def word_topics(source: Any, counts: Mapping[str, float], shares: np.ndarray, la
     rows = source.gather(ids[known].astype(np.int32))[:, : source.n_components] * shares
     rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     best = rows.argmax(axis=1)
-    found = {names[w]: (int(k), float(row[k])) for w, k, row in zip(known, best, rows, strict=True)}
-    none = (None, None)
-    return frame(
-        {
-            "word": names,
-            "count": [counts[word] for word in names],
-            "topic": [found.get(word, none)[0] for word in names],
-            "label": [labels[found[word][0]] if word in found else None for word in names],
-            "probability": [found.get(word, none)[1] for word in names],
-        }
-    )
+    found: dict[str, list[Any]] = {name: [None] * len(names) for name in ("topic", "label", "probability")}
+    for w, k, row in zip(known.tolist(), best.tolist(), rows, strict=True):
+        found["topic"][w], found["label"][w], found["probability"][w] = k, labels[k], float(row[k])
+    return frame({"word": names, "count": [counts[word] for word in names], **found})

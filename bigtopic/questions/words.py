@@ -77,7 +77,11 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
     for ids, rows in rows_of(source) if best else ():
         lift = rows / (rows @ shares)[:, None]
         for name, found in best.items():
-            found.add(ids, _scores(name, rows, lift, orders[name]))
+            scores = rows if name == "probability" else lift
+            if name == "relevance":
+                weight = orders[name] or 0.0
+                scores = weight * np.log(rows) + (1 - weight) * np.log(lift)
+            found.add(ids, scores)
     ids_of = {name: found.positions for name, found in best.items()}
     if "frex" in orders:
         ids_of["frex"] = _by_frex(source, n)
@@ -85,34 +89,21 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
     return {name: [[str(names[i]) for i in own] for own in ids_of[name].tolist()] for name in orders}
 
 
-def _scores(name: str, rows: np.ndarray, lift: np.ndarray, weight: float | None) -> np.ndarray:
-    if name == "relevance":
-        assert weight is not None
-        return weight * np.log(rows) + (1 - weight) * np.log(lift)
-    return rows if name == "probability" else lift
-
-
 def _by_frex(source: Any, n: int) -> np.ndarray:
     """Ids of the n best words of each topic, int64 (n_components, n)."""
     step = max(1, FREX_CELLS // source.n_words)
     best = np.empty((source.n_components, n), np.int64)
     for first in range(0, source.n_components, step):
-        topics = slice(first, min(first + step, source.n_components))
-        values, exclusive = _columns(source, topics)
-        for i, topic in enumerate(range(topics.start, topics.stop)):
-            frex = 2 / (1 / _ranks(exclusive[i]) + 1 / _ranks(values[i]))
+        topics = range(first, min(first + step, source.n_components))
+        # p(w | k) and exclusivity of all words in these topics
+        values, exclusive = np.empty((2, len(topics), source.n_words), np.float32)
+        for ids, rows in rows_of(source):
+            values[:, ids] = rows[:, topics].T
+            exclusive[:, ids] = (rows[:, topics] / rows.sum(axis=1, keepdims=True)).T
+        for topic, own, exclusivity in zip(topics, values, exclusive, strict=True):
+            frex = 2 / (1 / _ranks(exclusivity) + 1 / _ranks(own))
             best[topic] = np.argsort(-frex, kind="stable")[:n]
     return best
-
-
-def _columns(source: Any, topics: slice) -> tuple[np.ndarray, np.ndarray]:
-    """p(w | k) and exclusivity of all words in some topics, float32 (n_topics, n_words)."""
-    values = np.empty((topics.stop - topics.start, source.n_words), np.float32)
-    exclusive = np.empty_like(values)
-    for ids, rows in rows_of(source):
-        values[:, ids] = rows[:, topics].T
-        exclusive[:, ids] = (rows[:, topics] / rows.sum(axis=1, keepdims=True)).T
-    return values, exclusive
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

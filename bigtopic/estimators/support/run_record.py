@@ -16,7 +16,17 @@ from bigtopic.errors import BigtopicError, InputError, SettingError, either
 from bigtopic.estimators.support.checkpoints import NOT_KEPT, is_plain, without_password
 from bigtopic.methods import get
 
-__all__ = ["begun", "continued", "ended", "first_new_row", "is_same", "n_gone", "next_row", "since"]
+__all__ = [
+    "begun",
+    "continued",
+    "ended",
+    "first_new_row",
+    "is_same",
+    "last_score",
+    "n_gone",
+    "next_row",
+    "since",
+]
 
 
 _LEARN = either(
@@ -59,9 +69,12 @@ def first_new_row(run: Mapping[str, Any] | None, corpus: Corpus) -> int:
     """
     known, rows = _recorded(run), corpus.rows()
     if not is_same(run, corpus):
+        learned, given = (
+            "documents in memory" if url is None else f"the corpus at {url}"
+            for url in (known.get("url"), corpus.url)
+        )
         raise SettingError(
-            f"the model learned from {_named(known.get('url'))}, not from {_named(corpus.url)}, so which documents are "
-            f"new is not known: {_LEARN}"
+            f"the model learned from {learned}, not from {given}, so which documents are new is not known: {_LEARN}"
         )
     n_known = known["documents"]
     if "rows" not in known:  # recorded by a version that counted documents alone
@@ -84,10 +97,6 @@ def n_gone(run: Mapping[str, Any] | None, corpus: Corpus) -> int:
 
 def _recorded(run: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return (run or {}).get("corpus") or {}
-
-
-def _named(url: str | None) -> str:
-    return "documents in memory" if url is None else f"the corpus at {url}"
 
 
 _PACKAGES = ("bigtopic", "numpy", "numba", "zarr")
@@ -134,10 +143,14 @@ def ended(
     counts : seconds, documents and tokens, over all its passes
     history : of the model
     """
-    scores = [row["score"] for row in history if row.get("score") is not None]
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    score = scores[-1] if scores else None
-    return {**record, "ended": reason, "finished": now, "counts": dict(counts), "score": score}
+    ending = {"ended": reason, "finished": now, "counts": dict(counts), "score": last_score(history)}
+    return {**record, **ending}
+
+
+def last_score(history: list[dict[str, Any]]) -> float | None:
+    """The last score of held-out documents in the history of a model."""
+    return next((row["score"] for row in reversed(history) if row.get("score") is not None), None)
 
 
 def continued(record: Mapping[str, Any] | None, corpus: Corpus) -> dict[str, Any]:

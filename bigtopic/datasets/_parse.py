@@ -17,7 +17,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["documents_of", "documents_of_file", "n_words", "prose"]
@@ -87,9 +87,11 @@ def _prose_lines(lines: list[str]) -> list[str]:
             section = heading
             position += 1
         elif line.startswith((">>>", "In [")):
-            position = _next_blank(lines, position)
+            position = _skip(lines, position, lambda line: not line.strip())
         elif line.startswith(("```", "~~~")):
-            position = _closing_fence(lines, position, line[:3])
+            position = 1 + _skip(
+                lines, position + 1, lambda other, fence=line[:3]: other.strip().startswith(fence)
+            )
         elif directive is not None and directive.group(1) not in _PROSE_DIRECTIVES:
             position = _end_of_block(lines, position + 1, indent)
         elif (
@@ -138,24 +140,14 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _next_blank(lines: list[str], position: int) -> int:
-    while position < len(lines) and lines[position].strip():
-        position += 1
-    return position
-
-
-def _closing_fence(lines: list[str], position: int, fence: str) -> int:
-    for later in range(position + 1, len(lines)):
-        if lines[later].strip().startswith(fence):
-            return later + 1
-    return len(lines)
-
-
 def _end_of_block(lines: list[str], position: int, indent: int) -> int:
     """First line at or after `position` that is not blank and not indented deeper than `indent`."""
-    while position < len(lines) and (not lines[position].strip() or _indent(lines[position]) > indent):
-        position += 1
-    return position
+    return _skip(lines, position, lambda line: bool(line.strip()) and _indent(line) <= indent)
+
+
+def _skip(lines: list[str], position: int, stop: Callable[[str], bool]) -> int:
+    """First line at or after `position` at which to stop, or the number of lines."""
+    return next((i for i in range(position, len(lines)) if stop(lines[i])), len(lines))
 
 
 MIN_WORDS = 20

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.estimators.authors import AuthorQueries
 from bigtopic.estimators.inputs import require_positive
@@ -23,7 +22,6 @@ from bigtopic.methods import Method
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import Model
 from bigtopic.plan.counting import counted_authors
-from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Block
@@ -171,7 +169,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
         options = {**method.load_kernel().options, **given}
         room = whole_number(options, "most_authors", 1) if "most_authors" in options else None
         if corpus.author_vocabulary is not None:  # otherwise the axes of the model are refused
-            found = [*self._over(corpus, partial(_check_authors, room=room))]
+            found = self._over(corpus, partial(_check_authors, room=room))
             if rows := [row for row in found if row is not None]:
                 raise unsigned(min(rows))
 
@@ -231,9 +229,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
         if model.document_state is not None:
             n_earlier = corpus.n_docs - new.n_docs
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
-        preparation.end_pass(model)
-        axes = axes_of(model.method.model, corpus, **self._workers())
-        preparation.grow(model, axes, of_all=True)
+        self._extend(corpus, of_all=True)
         chosen = new if only_new else corpus
         if not (only_new or needs_all):
             chosen = corpus.select(rows=_rows_of_authors(corpus, new))
@@ -256,7 +252,9 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
         found = counted_authors(earlier, **self._workers())
         assert found.words is not None
         names = known.extended(found.words[found.mapping_to(known) < 0].tolist())
-        seen, there = (_documents_of_each(names, one) for one in (known, found))
+        seen, there = np.zeros((2, len(names)), np.int64)  # documents of each author
+        for n_docs, one in ((seen, known), (there, found)):
+            n_docs[one.mapping_to(names)] = one.counted[0]
         wrong = there != seen if exactly else (there == 0) & (seen > 0)
         if wrong.any():
             assert names.words is not None
@@ -313,13 +311,6 @@ def _check_authors(docs: Block, room: int | None) -> int | None:
     if row is None and room is not None:
         authors_within(docs, room)
     return row
-
-
-def _documents_of_each(names: Vocabulary, counted: Vocabulary) -> np.ndarray:
-    """Documents of each of these authors, int64 (n_names,); 0 for those that are not among the counted."""
-    n_docs = np.zeros(len(names), np.int64)
-    n_docs[counted.mapping_to(names)] = counted.counted[0]
-    return n_docs
 
 
 def _rows_of_authors(corpus: Corpus, named: Corpus) -> np.ndarray:

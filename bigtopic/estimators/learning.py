@@ -232,15 +232,20 @@ class TopicLearning(DocumentQuestions):
         corpus = preparation.as_counted(model, corpus)
         preparation.refuse_empty(corpus)
         preparation.warn_of_left_out(model, corpus)
-        preparation.end_pass(model)
-        axes = axes_of(model.method.model, corpus, **self._workers())
-        preparation.grow(model, axes, of_all=of_all)
+        self._extend(corpus, of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
         preparation.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
         total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
         self._learn(corpus, n_passes, None, order=None if of_all else "stored", total=total)
         self.n_iter_ += n_passes
         return self
+
+    def _extend(self, corpus: Corpus, of_all: bool) -> None:
+        """End a pass that was cut short, and give the model the new words and authors of the documents."""
+        model = self._fitted()
+        preparation.end_pass(model)
+        axes = axes_of(model.method.model, corpus, **self._workers())
+        preparation.grow(model, axes, of_all=of_all)
 
     def _first_documents(self, X: Any, vocabulary: Any, shuffle: bool, seed: int = 0) -> Corpus:
         vocabulary = kept_vocabulary(vocabulary)

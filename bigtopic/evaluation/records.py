@@ -25,8 +25,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts, word_map
+from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
+from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
@@ -245,7 +246,7 @@ def log_records(
         When a row is not one of the model's, or the model knows no record's column.
     """
     corpus, known, pairs = documents_of(records, "records"), getattr(model, "_model", model), pairs_of(model)
-    measure = partial(_of_block, pairs, word_map(corpus, known.topic_source()))
+    measure = partial(_of_block, pairs, mapping(corpus.vocabulary, known.vocabulary))
     pieces = list(over_blocks(measure, corpus, "scoring", client, n_threads))
     conditional, joint, n_records, everything = (np.concatenate(own) for own in zip(*pieces, strict=True))
     scored = n_records > 0

@@ -33,7 +33,6 @@ __all__ = [
     "over_blocks",
     "topic_rows",
     "with_counts",
-    "word_map",
 ]
 
 
@@ -148,12 +147,6 @@ def with_counts(docs: Any, counts: np.ndarray) -> Any:
     return replace(docs, indptr=indptr, words=docs.words[kept], counts=counts[kept])
 
 
-def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
-    """The model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree."""
-
-    return mapping(corpus.vocabulary, source.vocabulary)
-
-
 _MAX_ITER, _TOLERANCE = 100, 1e-3
 
 
@@ -214,7 +207,9 @@ class Subject:
     @cached_property
     def inference(self) -> Inference:
         """How the documents' words become topics."""
-        return Inference(self.source, word_map(self.corpus, self.source), self.corpus.n_words)
+        return Inference(
+            self.source, mapping(self.corpus.vocabulary, self.source.vocabulary), self.corpus.n_words
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,10 +224,6 @@ class Inference:
     source: TopicSource
     id_map: np.ndarray | None
     n_words: int
-
-    def known(self, block: Block) -> tuple[Docs, np.ndarray]:
-        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
-        return local_docs(block, self.n_words, self.id_map)
 
 
 class Documents:
@@ -272,7 +263,9 @@ class Documents:
 
     @cached_property
     def _known(self) -> tuple[Docs, np.ndarray]:
-        return self._inferring().known(self.block)
+        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
+        inference = self._inferring()
+        return local_docs(self.block, inference.n_words, inference.id_map)
 
     def _inferring(self) -> Inference:
         if self._inference is None:

@@ -54,10 +54,10 @@ def extra_of(estimator: Any) -> dict[str, Any]:
         if name not in NOT_KEPT and is_plain(value)
     }
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
-    labels = {} if estimator._labels is None else {"labels": list(estimator._labels)}
-    run = {} if estimator.run_ is None else {"run": estimator.run_}
-    pair_words = {} if estimator._pair_words is None else {"pair_words": estimator._pair_words}
-    return {"estimator": type(estimator).__name__, "params": params, **fitted, **labels, **pair_words, **run}
+    labels = None if estimator._labels is None else list(estimator._labels)
+    more = {"labels": labels, "pair_words": estimator._pair_words, "run": estimator.run_}
+    there = {name: value for name, value in more.items() if value is not None}
+    return {"estimator": type(estimator).__name__, "params": params, **fitted, **there}
 
 
 def is_plain(value: Any) -> bool:

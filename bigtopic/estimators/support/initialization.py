@@ -72,10 +72,7 @@ def begin_with(
         raise VocabularyMismatch(
             f"{without}; without names, columns are matched by position, one for each word"
         )
-    ids = own.mapping_to(words)
-    known = np.flatnonzero(ids >= 0)
-    if not len(known):
-        raise VocabularyMismatch("init shares no word with this corpus")
+    ids, known = _shared(own, words, "word")
     scheme = model.method.schemes[model.topic_words_name]
     weights = _weights(other, source, ids[known]) if _keeps(scheme) else None
     if weights is None:
@@ -125,10 +122,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
             f"init has {' and '.join(f'{n} {name}s' for name, n in other.components.items())}, but this model has "
             f"{' and '.join(str(n) for n in model.components.values())}; make them equal"
         )
-    ids = model.vocabulary.mapping_to(other.vocabulary)
-    known = np.flatnonzero(ids >= 0)
-    if not len(known):
-        raise VocabularyMismatch("init shares no column with this corpus")
+    ids, known = _shared(model.vocabulary, other.vocabulary, "column")
     pairs = pairs_of(other)
     _set(
         model.params[COLUMN_TOPICS],
@@ -137,6 +131,15 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
     )
     _set(joint, slice(None), n_tokens * pairs.joint)
     _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
+
+
+def _shared(own: Vocabulary, other: Vocabulary, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """The other's id of each word, and the words that it has."""
+    ids = own.mapping_to(other)
+    known = np.flatnonzero(ids >= 0)
+    if not len(known):
+        raise VocabularyMismatch(f"init shares no {what} with this corpus")
+    return ids, known
 
 
 def _loaded(init: Any) -> Any:

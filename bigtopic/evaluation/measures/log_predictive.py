@@ -40,9 +40,9 @@ from bigtopic.evaluation.subject import (
     local_docs,
     topic_rows,
     with_counts,
-    word_map,
 )
 from bigtopic.inference.known import check_known, unknown_words
+from bigtopic.state.axes import mapping
 from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block, Docs
 from bigtopic.wording import counted
@@ -194,7 +194,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
     baseline = unigram(known, source.vocabulary)
     return Completion(
         source,
-        word_map(corpus, source),
+        mapping(corpus.vocabulary, source.vocabulary),
         unknown_words(source, corpus.vocabulary),
         corpus.n_words,
         None if baseline is None else np.log(baseline),

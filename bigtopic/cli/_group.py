@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 import signal
+import sys
 import threading
 import tomllib
 import warnings
@@ -115,15 +116,11 @@ def _terminable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or usual != signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, usual)
-
-
-def _terminate(number: int, frame: Any) -> None:
-    raise SystemExit(TERMINATED)
 
 
 def _option(params: Iterable[click.Parameter], argument: str) -> str | None:

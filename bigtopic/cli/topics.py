@@ -80,6 +80,8 @@ def command(
         bigtopic topics topics.zarr --topic 5 --by year --theta theta.zarr
         bigtopic topics topics.zarr --by date --freq month --theta theta.zarr --where kind=news
     """
+    from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+
     if n_documents is not None and (topic is None or columns):
         raise UsageError("--documents lists those about one topic: give --topic, and leave out --by")
     of_documents = n_documents is not None or columns
@@ -97,7 +99,8 @@ def command(
         if not of_documents:
             _words(estimator, documents, n_words, topic, as_json)
             return
-        chosen: dict[str, Any] = {"theta": theta, "where": conditions(where, _with_columns(documents, theta))}
+        with_columns = documents if theta is None else StoredTopics(theta).documents
+        chosen: dict[str, Any] = {"theta": theta, "where": conditions(where, with_columns)}
         if columns:
             found = estimator.topics_over(columns, documents, topics=topic, **groups, **chosen)
         else:
@@ -106,15 +109,6 @@ def command(
         _show.frame(found, as_json)
     else:
         _show.documents(found)
-
-
-def _with_columns(documents: Any, theta: str | None) -> Any:
-    """The documents whose columns --where names."""
-    if theta is None:
-        return documents
-    from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
-
-    return StoredTopics(theta).documents
 
 
 def _words(estimator: Any, documents: Any, n_words: int, topic: int | None, as_json: bool) -> None:

@@ -89,9 +89,8 @@ def _prose_lines(lines: list[str]) -> list[str]:
         elif line.startswith((">>>", "In [")):
             position = _skip(lines, position, lambda line: not line.strip())
         elif line.startswith(("```", "~~~")):
-            position = 1 + _skip(
-                lines, position + 1, lambda other, fence=line[:3]: other.strip().startswith(fence)
-            )
+            ends = (i for i in range(position + 1, len(lines)) if lines[i].strip().startswith(line[:3]))
+            position = 1 + next(ends, len(lines))
         elif directive is not None and directive.group(1) not in _PROSE_DIRECTIVES:
             position = _end_of_block(lines, position + 1, indent)
         elif (

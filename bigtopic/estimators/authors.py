@@ -206,8 +206,13 @@ class AuthorQueries(TopicInference):
         ids = ids[ids != without]
         blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
         query = one / one.sum(dtype=np.float64)
-        found = [MEASURES[measure](_as_rows(self._topics_of(array, block)), query) for block in blocks]
-        values = np.concatenate([np.zeros(0), *found])
+        values = np.zeros(0)
+        for block in blocks:
+            topics = self._topics_of(array, block)
+            shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)
+            (n_rows, n), number = topics.shape, np.arange(topics.shape[1])
+            rows = TopicRows(n * np.arange(n_rows + 1), np.tile(number, n_rows), shares.ravel())
+            values = np.append(values, MEASURES[measure](rows, query))
         best = np.argsort(-values, kind="stable")[:n_top]
         return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
 
@@ -260,13 +265,6 @@ def _check_least(min_documents: Any) -> None:
 def _shown(name: Any) -> str:
     shown = repr(name)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-
-
-def _as_rows(topics: np.ndarray) -> TopicRows:
-    """All entries of rows (n, n_components), which are made to sum to 1."""
-    n_rows, n = topics.shape
-    shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)
-    return TopicRows(n * np.arange(n_rows + 1), np.tile(np.arange(n), n_rows), shares.ravel())
 
 
 def _in_order(found: Iterator[Any]) -> list[np.ndarray]:

@@ -56,6 +56,11 @@ def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int
         When there is not one word for each column.
     """
     n_components, n_words = weights.statistics.shape
+    words = weights.words
+    if words is not None and len(words) != n_words:
+        raise VocabularyMismatch(
+            f"vocabulary: has {len(words)} words, but the topics have {n_words} columns; give one for each"
+        )
     check_params(n_words, n_components)
     if not np.isfinite(weights.statistics).all():
         raise InputError("topic weights: some are not finite; the model is damaged; train it again")
@@ -69,9 +74,8 @@ def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int
     with warnings.catch_warnings():  # of a decay that the other library was given
         warnings.simplefilter("ignore", BigtopicWarning)
         method, options = estimator._method_and_options()
-    model = new_model(
-        method, n_components, _vocabulary(weights), n_tokens=0.0, priors=priors, options=options
-    )
+    vocabulary = Vocabulary(size=n_words) if words is None else Vocabulary(words)
+    model = new_model(method, n_components, vocabulary, n_tokens=0.0, priors=priors, options=options)
     topics = model.topic_words
     topics.raw[:, :n_components] = np.maximum(weights.statistics, 0.0).T
     topics.fold()
@@ -103,17 +107,6 @@ def shortest(prior: Any) -> Any:
     """A prior as a number if all of its values are equal, else as it is."""
     values = np.asarray(prior, np.float64)
     return float(values.flat[0]) if values.size and (values == values.flat[0]).all() else values
-
-
-def _vocabulary(weights: Weights) -> Vocabulary:
-    n_words = weights.statistics.shape[1]
-    if weights.words is None:
-        return Vocabulary(size=n_words)
-    if len(weights.words) != n_words:
-        raise VocabularyMismatch(
-            f"vocabulary: has {len(weights.words)} words, but the topics have {n_words} columns; give one for each"
-        )
-    return Vocabulary(weights.words)
 
 
 _LENGTH = 1000  # tokens of a document: libraries have tables of topics by length

@@ -23,7 +23,7 @@ topic models", 2012 (lift).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -149,7 +149,11 @@ def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str
     probability /= probability.sum()
     lift = np.exp((logs - np.log(rows @ shares)[:, None]).mean(axis=0))
     topics = np.argsort(-probability, kind="stable")[:n]
-    ranks = _topic_ranks(source, rows).mean(axis=0)
+    above = np.zeros(rows.shape, np.int64)
+    for _, block in rows_of(source):
+        for word, own in enumerate(rows):
+            above[word] += (block > own).sum(axis=0)
+    ranks = (above + 1).mean(axis=0)
     return {
         "topic": topics.tolist(),
         "probability": probability[topics].tolist(),
@@ -165,23 +169,10 @@ def _ids(source: Any, names: list[str]) -> np.ndarray:
     ids = source.vocabulary.index_of(names)
     if (ids < 0).any():
         wrong = names[int(np.argmax(ids < 0))]
-        near = _similar(wrong, source.vocabulary[:])
+        known = source.vocabulary[:]
+        if len(known) > MOST_COMPARED:  # only those that begin with the same two letters
+            known = [word for word in known if word[:2] == wrong[:2]]
+        near = get_close_matches(wrong, known, 3, 0.6)
         hint = f"; similar words: {', '.join(near)}" if near else ""
         raise SettingError(f"the model does not know the word {wrong!r}{hint}")
     return ids
-
-
-def _similar(wrong: str, words: Sequence[str]) -> list[str]:
-    """Words that are spelt like it; of very many, only those that begin with the same two letters are compared."""
-    if len(words) > MOST_COMPARED:
-        words = [word for word in words if word[:2] == wrong[:2]]
-    return get_close_matches(wrong, words, 3, 0.6)
-
-
-def _topic_ranks(source: Any, rows: np.ndarray) -> np.ndarray:
-    """Rank of each word in each topic, int64 (n, n_components)."""
-    above = np.zeros(rows.shape, np.int64)
-    for _, block in rows_of(source):
-        for word, own in enumerate(rows):
-            above[word] += (block > own).sum(axis=0)
-    return above + 1

@@ -25,13 +25,7 @@ from bigtopic.errors import BigtopicError, InputError, SettingError, did_you_mea
 from bigtopic.support import discovery
 from bigtopic.wording import printable
 
-__all__ = [
-    "CONFIG",
-    "INTERRUPTED",
-    "TERMINATED",
-    "Verbs",
-    "command_of",
-]
+__all__ = ["CONFIG", "INTERRUPTED", "TERMINATED", "Verbs", "command_of"]
 
 
 _ORDER = (

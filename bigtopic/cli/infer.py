@@ -13,15 +13,7 @@ from click import UsageError, option
 from click import command as verb
 
 from bigtopic.cli import _options, _show
-from bigtopic.cli._options import (
-    STANDARD,
-    as_json,
-    completed,
-    connected,
-    parallel,
-    paths,
-    source_file,
-)
+from bigtopic.cli._options import STANDARD, as_json, completed, connected, parallel, paths, source_file
 from bigtopic.cli._stores import corpus_at, is_corpus, model_at
 from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.wording import counted

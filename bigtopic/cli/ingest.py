@@ -148,12 +148,7 @@ class _WithFormats(Command):
     "or more, which keeps what is all that a document has.",
 )
 @option("--max-features", type=COUNT, help="Keep only the most frequent words.")
-@option(
-    "--min-doc-length",
-    type=IntRange(0),
-    default=0,
-    help="Drop documents with fewer tokens left.",
-)
+@option("--min-doc-length", type=IntRange(0), default=0, help="Drop documents with fewer tokens left.")
 @option("--layer", help="Layer of an AnnData file with the counts; default X.")
 @option("--use-raw", is_flag=True, help="Read the counts from raw of an AnnData file.")
 @option("--weights", is_flag=True, help="Accept fractional counts.")

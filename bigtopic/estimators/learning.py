@@ -178,12 +178,7 @@ class TopicLearning(DocumentQuestions):
 
     @answering
     def update(
-        self,
-        corpus: Any,
-        *,
-        first_new: int | None = None,
-        only_new: bool = True,
-        max_iter: int | None = None,
+        self, corpus: Any, *, first_new: int | None = None, only_new: bool = True, max_iter: int | None = None
     ) -> Self:
         """Go on with a corpus to which documents were appended since it was learned from.
 

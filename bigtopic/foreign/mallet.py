@@ -158,7 +158,12 @@ def to_mallet(
         _check_names("X: document", corpus.document_ids("source").tolist())
         files[DOC_TOPICS] = _doc_topics(model, corpus)
     if state:
-        tokens = _of_one_word_each(tokens_of(model))
+        tokens = tokens_of(model)
+        if odd := next((word for word in tokens.words if word.split() != [word]), None):
+            raise SettingError(
+                f"model: word {odd!r} holds white space, which divides words in MALLET's state; leave out `state`, or "
+                "join the parts of such words before training"
+            )
         files |= {DOCUMENTS: _documents(tokens), STATE: _state(tokens)}
     places = [target / name for name in files]
     for place in places:
@@ -171,15 +176,6 @@ def to_mallet(
 def _check_names(what: str, names: Iterable[str]) -> None:
     if odd := next((name for name in names if {*"\t\r\n"} & {*name}), None):
         raise SettingError(f"{what} {odd!r} holds a tab or a line end, which would break MALLET's lines")
-
-
-def _of_one_word_each(tokens: Tokens) -> Tokens:
-    if odd := next((word for word in tokens.words if word.split() != [word]), None):
-        raise SettingError(
-            f"model: word {odd!r} holds white space, which divides words in MALLET's state; leave out `state`, or join "
-            "the parts of such words before training"
-        )
-    return tokens
 
 
 def _weights(weights: Weights, words: list[str]) -> Iterator[str]:

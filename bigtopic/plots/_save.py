@@ -90,7 +90,7 @@ def encode(figure: Any, format: str) -> bytes:
     if missing and format != "svg":
         warn(
             "the fonts of this machine lack characters of the words, which are drawn as boxes; write SVG instead, or "
-            "install a font that has them and name it in matplotlib's setting font.family",
+            "install a font that has them and name it in matplotlib's setting font.family"
         )
     for one in caught:
         if one not in missing:

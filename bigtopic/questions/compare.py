@@ -212,23 +212,22 @@ def groups_of(groups: Iterable[Iterable[int]], n_components: int) -> list[list[i
     SettingError
         When a topic does not exist, or is in two groups.
     """
-    given = [_topics(group, n_components) for group in groups]
+    given: list[list[int]] = []
+    for group in groups:
+        topics: list[Any] = [None]  # which is not a topic
+        if isinstance(group, Iterable) and not isinstance(group, str):
+            topics = list(group)
+        if not all(is_whole(topic) and 0 <= topic < n_components for topic in topics):
+            raise SettingError(
+                f"groups: found {group!r:.60}; give lists of topics from 0 to {n_components - 1}: [[1, 4], [2, 3]]"
+            )
+        given.append([int(topic) for topic in topics])
     listed = [topic for group in given for topic in group]
     twice = [topic for topic in listed if listed.count(topic) > 1]
     if twice:
         raise SettingError(f"groups: topic {twice[0]} is listed twice; list each topic once")
     alone = [[topic] for topic in range(n_components) if topic not in set(listed)]
     return sorted([sorted(group) for group in given if group] + alone)
-
-
-def _topics(group: Any, n_components: int) -> list[int]:
-    topics: list[Any] = list(group) if isinstance(group, Iterable) and not isinstance(group, str) else [None]
-    for topic in topics:
-        if not is_whole(topic) or not 0 <= topic < n_components:
-            raise SettingError(
-                f"groups: found {group!r:.60}; give lists of topics from 0 to {n_components - 1}: [[1, 4], [2, 3]]"
-            )
-    return [int(topic) for topic in topics]
 
 
 def merged_model(model: TopicModel, groups: Sequence[Sequence[int]]) -> TopicModel:

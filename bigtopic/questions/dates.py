@@ -198,13 +198,12 @@ def _formatted(text: str, form: str) -> Moment:
 def _number(value: Any) -> Moment | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    size = abs(value)
-    if size <= 9999 and value == int(value):
-        return Moment(int(value), written="a year")
-    if 10**7 <= value < 10**8 and value == int(value):
-        year, month, day = int(value) // 10_000, int(value) // 100 % 100, int(value) % 100
-        dt.date(year, month, day)  # or ValueError
-        return Moment(year, month, day, written="a day")
+    size, whole = abs(value), int(value)
+    if size <= 9999 and value == whole:
+        return Moment(whole, written="a year")
+    if 10**7 <= value < 10**8 and value == whole:
+        day = dt.date(whole // 10_000, whole // 100 % 100, whole % 100)  # or ValueError
+        return Moment(day.year, day.month, day.day, written="a day")
     if not 1e8 <= size < _LAST:
         return None
     return _since_1970(value, _UNITS[max(least for least in _UNITS if least <= size)])

@@ -275,7 +275,7 @@ def warn_of_left_out(model: TopicModel, corpus: Corpus) -> None:
         warn(
             f"partial_fit: the documents have words that were left out of the first documents ({shown}), which become "
             "words of the topics"
-            + either("; to leave them out, pass corpus.filter_vocabulary(drop=[...])", ""),
+            + either("; to leave them out, pass corpus.filter_vocabulary(drop=[...])", "")
         )
 
 
@@ -285,5 +285,5 @@ def warn_of_small_calls(method: Method, n_calls: int, n_seen: int) -> None:
     if n_calls == 2 and n_seen < n_calls * SMALLEST_BATCH and has_step_size:
         warn(
             f"partial_fit: each call is an update of the topics, and updates of fewer than {SMALLEST_BATCH} documents "
-            "are noisy; collect documents and pass several hundred at a time",
+            "are noisy; collect documents and pass several hundred at a time"
         )

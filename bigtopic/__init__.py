@@ -26,7 +26,7 @@ _HOME = {
     "load_model": "bigtopic.estimators.persistence",
     "open_corpus": "bigtopic.corpus.store",
     "open_topics": "bigtopic.estimators.topic_stores.stored_topics",
-    "seed_prior": "bigtopic.estimators.priors",
+    "seed_prior": "bigtopic.estimators.support.initialization",
     "stop_words": "bigtopic.corpus.text.stopwords",
 }
 _MODULES = ("datasets", "errors", "evaluate", "foreign", "methods", "optimize", "plots", "report")
@@ -49,7 +49,7 @@ if _typing.TYPE_CHECKING:  # the same, for editors and type checkers
     from bigtopic.estimators.dual_topic import DualTopicModel as DualTopicModel
     from bigtopic.estimators.lda import LDA as LDA
     from bigtopic.estimators.persistence import load_model as load_model
-    from bigtopic.estimators.priors import seed_prior as seed_prior
+    from bigtopic.estimators.support.initialization import seed_prior as seed_prior
     from bigtopic.estimators.topic_stores.stored_topics import open_topics as open_topics
     from bigtopic.ingestion.ingest import append as append
     from bigtopic.ingestion.ingest import compact as compact

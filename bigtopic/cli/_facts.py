@@ -1,27 +1,59 @@
-"""What is known about a store, as JSON values; and as lines for a terminal."""
+"""What is known about a store, as JSON values and as lines for a terminal; and remarks on a run, on standard error."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
-from bigtopic.cli.support.repeat import command_of
+from bigtopic.cli import _stores
+from bigtopic.cli._group import command_of
 from bigtopic.corpus.card import byte_size, left_out
+from bigtopic.errors import InputError
 from bigtopic.wording import counted
 
 __all__ = [
     "corpus_lines",
+    "cut_short",
+    "described",
     "facts_of_corpus",
     "facts_of_model",
-    "facts_of_topics",
-    "learned",
-    "model_lines",
-    "topics_lines",
+    "few_updates",
+    "learned_from",
+    "progress_lines",
+    "went_on",
 ]
 
 _FREQUENT = 12  # words to show
+_CUT = {"max_time": "the time limit", "interrupt": "Ctrl-C"}  # reasons of `learning.events.Event`
+_FEW = 10  # updates; the topics are still near their start
+_REASONS = {
+    "interrupt": "by Ctrl-C or SIGTERM",
+    "max_time": "at its time limit",
+    "tol": "because it converged",
+    "score": "because the score stopped improving",
+}
+
+
+def described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """What is known about a store, as JSON values and as lines."""
+    from bigtopic.storage.place import Place
+
+    if _stores.is_model(store) or _stores.is_checkpoint(store):
+        facts = facts_of_model(_stores.model_at(store), store)  # every array has been read
+        return facts, _model_lines(facts)
+    if _stores.is_topics(store):
+        facts = _facts_of_topics(store, verify)
+        return facts, _topics_lines(facts)
+    if not Place.of(store).exists():
+        raise InputError(
+            f"there is nothing at {store}{Place.of(store).nearest()}; give the path of a corpus, a model, a checkpoint "
+            "or topics of documents"
+        )
+    corpus = _stores.corpus_at(store)
+    if verify:
+        corpus.verify()
+    facts = facts_of_corpus(corpus)
+    return facts, corpus_lines(facts)
 
 
 def facts_of_corpus(corpus: Any) -> dict[str, Any]:
@@ -63,7 +95,7 @@ def corpus_lines(facts: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def facts_of_topics(url: str, verify: bool = False) -> dict[str, Any]:
+def _facts_of_topics(url: str, verify: bool) -> dict[str, Any]:
     """Of a store of topics that `bigtopic infer` wrote; its topics are read only to verify them."""
     from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
     from bigtopic.storage.place import Place
@@ -83,36 +115,30 @@ def facts_of_topics(url: str, verify: bool = False) -> dict[str, Any]:
     }
 
 
-def topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+def _topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Those of the model that wrote the store include a fingerprint, which is among the facts of that model."""
+    model, writer = facts["model"], ""
+    if model is not None:
+        settings = ", ".join(f"{name} {model.get(name)}" for name in ("seed", "updates"))
+        writer = f"a model of {model.get('method')}, {settings}, fingerprint {model.get('topics')}"
     return {
         "topics of documents": facts["url"],
         "documents": f"{facts['documents']:,}",
         "topics": f"{facts['topics']:,}, {facts['entries'] / max(1, facts['documents']):,.1f} kept per document",
         "columns": ", ".join(facts["columns"]),
-        "written by": _writer(facts["model"]),
+        "written by": writer,
         "size": byte_size(facts["bytes"]),
     }
 
 
-def _writer(identity: Mapping[str, Any] | None) -> str:
-    """The model that wrote a store, whose fingerprint is among the facts of that model."""
-    if identity is None:
-        return ""
-    settings = [f"{name} {identity.get(name)}" for name in ("seed", "updates")]
-    return ", ".join(
-        [f"a model of {identity.get('method')}", *settings, f"fingerprint {identity.get('topics')}"]
-    )
-
-
-def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, Any]:
-    """Of a fitted estimator that is at `url`; `train` is the verb."""
+def facts_of_model(estimator: Any, url: str) -> dict[str, Any]:
+    """Of a fitted estimator that is at `url`."""
+    from bigtopic.estimators.support.run_record import last_score
     from bigtopic.state.model_identity import model_identity
 
-    model = estimator._fitted()
-    scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]
-    tokens, seconds = learned(estimator) or (None, None)
-    run = estimator.run_ or {}
-    unfinished = "ended" not in run and estimator.n_iter_ < run.get("passes", 0)
+    model, run = estimator._fitted(), estimator.run_
+    tokens, seconds = _learned(estimator) or (None, None)
+    unfinished = "ended" not in (run or {}) and estimator.n_iter_ < (run or {}).get("passes", 0)
     return {
         "kind": "model",
         "url": url,
@@ -128,59 +154,128 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "updates": estimator.n_batch_iter_,
         "tokens": tokens,
         "seconds": seconds,
-        "score": scores[-1] if scores else None,
+        "score": last_score(estimator.history_),
         "random_state": estimator.random_state_,
         "fingerprint": model_identity(model)["topics"],
-        "run": estimator.run_,
-        "command": command_of(estimator.run_, train, unfinished),
+        "run": run,
+        "command": command_of(run, unfinished),
     }
 
 
-def learned(estimator: Any) -> tuple[float, float] | None:
+def _learned(estimator: Any) -> tuple[float, float] | None:
     """Tokens and seconds of the run, to the update at which it ended; of an older model, of its complete passes."""
     rows = [*estimator.history_[-1:], (estimator.run_ or {}).get("counts")]
     counts = rows[-1] or rows[0]
     return None if counts is None else (counts["n_tokens"], counts["seconds"])
 
 
-def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
-    run = facts["run"] or {}
+def _score_lines(score: float | None) -> dict[str, str]:
+    return {"held-out score": "" if score is None else f"{score:.4f} nats per token"}
+
+
+def progress_lines(estimator: Any) -> dict[str, str]:
+    """What a run did."""
+    from bigtopic.estimators.support.run_record import last_score
+
+    tokens, seconds = _learned(estimator) or (0.0, 0.0)
+    return {
+        **_score_lines(last_score(estimator.history_)),
+        "learned from": f"{counted(tokens, 'token')} in {seconds:.1f} s",
+        "tokens per second": f"{tokens / max(seconds, 1e-9):,.0f}",
+    }
+
+
+def _model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    run, topics = facts["run"] or {}, facts["topics"]
+    passes, updates = counted(facts["passes"], "pass", "passes"), counted(facts["updates"], "update")
+    one = len(topics) == 1  # else each number has its name
     return {
         "model": facts["url"],
         "settings": facts["settings"],
         "method": f"{facts['method']}: {facts['summary']}",
-        "topics": _counts(facts["topics"]),
+        "topics": ", ".join(f"{n:,}" if one else f"{n:,} {k.replace('_', ' ')}" for k, n in topics.items()),
         "words": f"{facts['words']:,}",
         "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
         "left out": facts["left_out"] or "",
-        "trained": f"{counted(facts['passes'], 'pass', 'passes')}, {counted(facts['updates'], 'update')}"
-        if facts["updates"]
-        else "",
+        "trained": f"{passes}, {updates}" if facts["updates"] else "",
         "learned from": ""
         if facts["tokens"] is None
         else f"{counted(facts['tokens'], 'token')} in {facts['seconds']:.1f} s",
-        "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",
+        **_score_lines(facts["score"]),
         "fingerprint": facts["fingerprint"],
-        "finished": _finished(run),
+        "finished": f"{run['finished']} {_REASONS.get(run.get('ended') or '', '')}".rstrip()
+        if run.get("finished")
+        else "",
         "versions": ", ".join(f"{name} {version}" for name, version in run.get("versions", {}).items()),
         "repeat with": facts["command"] or "",
     }
 
 
-def _counts(topics: Mapping[str, int]) -> str:
-    """One number, or several with their names."""
-    if len(topics) == 1:
-        return f"{next(iter(topics.values())):,}"
-    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in topics.items())
+def cut_short(estimator: Any, terminated: bool) -> str:
+    """What ended the run of a fitted estimator before its last pass, and what it did by then; empty if nothing did.
 
-
-def _finished(run: Mapping[str, Any]) -> str:
-    reasons = {
-        "interrupt": "by Ctrl-C or SIGTERM",
-        "max_time": "at its time limit",
-        "tol": "because it converged",
-        "score": "because the score stopped improving",
-    }
-    if not run.get("finished"):
+    Parameters
+    ----------
+    terminated : whether SIGTERM came
+    """
+    run = estimator.run_
+    if run["ended"] not in _CUT or estimator.n_iter_ >= run["passes"]:
         return ""
-    return " ".join(filter(None, [run["finished"], reasons.get(run.get("ended") or "", "")]))
+    by = "SIGTERM" if terminated else _CUT[run["ended"]]
+    passes = f"{estimator.n_iter_:,} of {counted(run['passes'], 'pass', 'passes')}"
+    tokens, seconds = _learned(estimator) or (0.0, 0.0)
+    done = f"{counted(estimator.n_batch_iter_, 'update')}, {counted(tokens, 'token')} in {seconds:.1f} s"
+    return f"stopped by {by} after {passes} ({done})"
+
+
+def went_on(estimator: Any, model: str, corpus: Any, n_new: int, n_passes: int) -> str:
+    """From which documents a model learned when it went on.
+
+    Parameters
+    ----------
+    model : the path of the estimator before
+    n_new : documents of the corpus that it had not learned from
+    """
+    run = estimator.run_
+    cut = f", stopped by {_CUT[run['ended']]}" if run["ended"] in _CUT else ""
+    read = (
+        f"{counted(int(run['counts']['n_docs']), 'document')} in {counted(n_passes, 'pass', 'passes')}{cut}"
+    )
+    n_docs = counted(corpus.n_docs, "document")
+    return f"{model} learned from {read}; {n_new:,} of the {n_docs} of {corpus.url} were new"
+
+
+def few_updates(estimator: Any) -> str:
+    """That a complete run of an online method made few updates, and what to set for more; empty if it made enough.
+
+    Batch methods, and those that go over their documents several times within an update, learn enough from one.
+    """
+    method, n_updates = estimator._fitted().method, estimator.n_batch_iter_
+    small_steps = method.batch_size is not None and method.inner == 1 and not method.load_kernel().interacts
+    if not small_steps or n_updates >= _FEW or estimator.run_["ended"] != "max_iter":
+        return ""
+    n_docs = estimator.n_docs_seen_
+    given = f"batch size {estimator._batch_size(n_docs)}, {counted(n_docs, 'document')}"
+    made = f"{method.name} made {counted(n_updates, 'update')} ({given})"
+    return f"{made}: for more, set a smaller --batch-size, or more --passes"
+
+
+def learned_from(estimator: Any, model: str, corpus: Any) -> str:
+    """That a corpus is the one that a model learned from, whose score is then not a held-out one; empty if it is not.
+
+    Parameters
+    ----------
+    model : the path of the estimator
+    """
+    from bigtopic.corpus.select import n_test_documents
+
+    run = estimator.run_ or {}
+    if run.get("corpus", {}).get("fingerprint") != corpus.fingerprint:
+        return ""
+    share = run.get("settings", {}).get("validation")
+    n_held_out = 0 if share is None else n_test_documents(share, corpus.n_docs)
+    but = f", without the {n_held_out:,} that it held out" if n_held_out else ""
+    return (
+        f"{model} learned from these {counted(corpus.n_docs, 'document')}{but}: its score is not a held-out one; give "
+        "documents that it has not seen"
+    )

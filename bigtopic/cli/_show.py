@@ -1,21 +1,42 @@
-"""Figures and tables in a terminal. Text from data or paths is made safe for terminals here."""
+"""Figures, tables and answers in a terminal, or as JSON. Text from data or paths is made safe for terminals here."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import textwrap
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigtopic.report import Summary, text_table
 from bigtopic.wording import printable
 
-__all__ = ["figures", "line", "table", "to_json", "wrote"]
+if TYPE_CHECKING:
+    from bigtopic.report import Summary
+
+__all__ = [
+    "aside",
+    "documents",
+    "figures",
+    "frame",
+    "line",
+    "result",
+    "table",
+    "to_json",
+    "values",
+    "width",
+    "wrote",
+]
 
 _WIDEST = 140
+_LINES = 4  # of each text
+
+
+def width(least: int = 0, without: int = 0) -> int:
+    """Columns of the terminal, without some of them, and at least so many."""
+    return max(least, shutil.get_terminal_size((100, 24)).columns - without)
 
 
 def line(text: str) -> None:
@@ -23,12 +44,25 @@ def line(text: str) -> None:
     click.echo(printable(text))
 
 
+def aside(text: str) -> None:
+    """One line on standard error; nothing if there is no text."""
+    if text:
+        click.echo(printable(text), err=True)
+
+
+def result(value: Any, shown: str | Mapping[str, str], as_json: bool) -> None:
+    """A value as JSON, or what is shown of it: a line, or figures."""
+    if as_json:
+        to_json(value)
+    elif isinstance(shown, str):
+        line(shown)
+    else:
+        figures(shown)
+
+
 def wrote(path: object, as_json: bool) -> None:
     """That a file was written."""
-    if as_json:
-        to_json({"wrote": str(path)})
-    else:
-        line(f"Wrote {path}")
+    result({"wrote": str(path)}, f"Wrote {path}", as_json)
 
 
 def figures(pairs: Mapping[str, str]) -> None:
@@ -41,8 +75,46 @@ def figures(pairs: Mapping[str, str]) -> None:
 
 def table(summary: Summary) -> None:
     """The topics, in the width of the terminal."""
-    width = min(_WIDEST, shutil.get_terminal_size((100, 24)).columns)
-    click.echo(text_table(summary, width, lambda heading: click.style(heading, bold=True)))
+    from bigtopic.report import text_table
+
+    click.echo(text_table(summary, min(_WIDEST, width()), lambda heading: click.style(heading, bold=True)))
+
+
+def frame(found: Any, as_json: bool) -> None:
+    """An answer, which is a table: aligned, or a JSON object for each row."""
+    from bigtopic.questions.table import Table
+
+    if as_json:
+        to_json(values(found))
+        return
+    heading, *lines = Table.of(found).text(max(20, width() // 2)).split("\n")
+    click.echo("\n".join([click.style(heading, bold=True), *lines]))
+
+
+def documents(found: Any) -> None:
+    """Documents about a topic: share, id and the beginning of the text."""
+    for row in values(found):
+        share, name, text = row.pop("share"), row.pop("document"), row.pop("text", None) or ""
+        columns = "".join(f"  {column}={value}" for column, value in row.items() if column != "row")
+        click.echo(click.style(printable(f"  {share:.4f}  {name}{columns}"), bold=True))
+        lines = textwrap.wrap(printable(" ".join(text.split())), width(20, 10))
+        if len(lines) > _LINES:
+            lines[_LINES - 1 :] = [f"{lines[_LINES - 1]} …"]
+        for one in lines:
+            click.echo(f"          {one}")
+
+
+def values(found: Any) -> list[dict[str, Any]]:
+    """The rows of a table as JSON values: missing numbers are None."""
+    from bigtopic.questions.table import Table
+
+    table = Table.of(found)
+    return [dict(zip(table.columns, map(_plain, row), strict=True)) for row in table.rows()]
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if value != value else list(value) if isinstance(value, tuple) else value
 
 
 def to_json(value: Any) -> None:
@@ -52,13 +124,13 @@ def to_json(value: Any) -> None:
     click.echo("\n".join(text if printable(text) == text else "".join(map(_json, text)) for text in lines))
 
 
+def _json(character: str) -> str:
+    return character if printable(character) == character else json.dumps(character)[1:-1]
+
+
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _known(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_known(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _json(character: str) -> str:
-    return character if printable(character) == character else json.dumps(character)[1:-1]

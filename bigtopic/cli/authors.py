@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import click
+from click import command as verb
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._pipes import source_file
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _show
+from bigtopic.cli._options import as_json, paths, source_file
+from bigtopic.cli._stores import corpus_at
 from bigtopic.wording import counted
 
 
-@click.command("authors", short_help="Attach authors, tags or labels to a corpus.")
-@click.argument("corpus", type=PATH)
-@click.argument("file", type=PATH)
+@verb("authors", short_help="Attach authors, tags or labels to a corpus.")
+@paths("corpus", "file")
 @as_json
 def command(corpus: str, file: str, as_json: bool) -> None:
     """Attach the authors, tags or other labels in FILE to the documents of CORPUS, instead of those they have.
@@ -24,13 +23,13 @@ def command(corpus: str, file: str, as_json: bool) -> None:
     Example:
         bigtopic authors articles.zarr authors.csv
     """
-    from bigtopic.cli import _show
     from bigtopic.corpus.readers.author_names import authors_of_file
-    from bigtopic.corpus.store import open_corpus
 
     with source_file(file) as path:
-        made = open_corpus(corpus).with_authors(authors_of_file(path))
-    if as_json:
-        _show.to_json({"corpus": made.url, "authors": made.n_authors})
-    else:
-        _show.line(f"{made.url} has {counted(made.n_authors, 'author')} now")
+        made = corpus_at(corpus).with_authors(authors_of_file(path))
+    n_authors = made.n_authors
+    _show.result(
+        {"corpus": made.url, "authors": n_authors},
+        f"{made.url} has {counted(n_authors, 'author')} now",
+        as_json,
+    )

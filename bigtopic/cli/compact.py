@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._values import PATH
+from click import command as verb
+
+from bigtopic.cli import _show
+from bigtopic.cli._options import as_json, connected, parallel, paths
 
 
-@click.command("compact", short_help="Rewrite a corpus that grew by appends.")
-@click.argument("corpus", type=PATH)
+@verb("compact", short_help="Rewrite a corpus that grew by appends.")
+@paths("corpus")
 @as_json
 @parallel
-def command(corpus: str, as_json: bool, scheduler: str | None, n_threads: int | None) -> None:
+def command(corpus: str, as_json: bool, **workers: Any) -> None:
     """Rewrite CORPUS in place: in parts of full size, with the documents of all appends mixed, and with the most
     frequent words first.
 
@@ -24,13 +26,9 @@ def command(corpus: str, as_json: bool, scheduler: str | None, n_threads: int | 
     Example:
         bigtopic compact articles.zarr
     """
-    from bigtopic.cli import _show
     from bigtopic.cli._facts import corpus_lines, facts_of_corpus
     from bigtopic.ingestion.ingest import compact
 
-    with connected(scheduler) as client:
-        facts = facts_of_corpus(compact(corpus, client=client, n_threads=n_threads))
-    if as_json:
-        _show.to_json(facts)
-    else:
-        _show.figures(corpus_lines(facts))
+    with connected(**workers) as work:
+        facts = facts_of_corpus(compact(corpus, **work))
+    _show.result(facts, corpus_lines(facts), as_json)

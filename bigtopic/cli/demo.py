@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -11,36 +15,39 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import as_json, random_state
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _options, _show
+from bigtopic.cli._options import COUNT, PATH, as_json
+from bigtopic.errors import CorpusExists
 from bigtopic.wording import printable
 
+__all__ = ["PAGE", "demo_folder", "kept_corpus"]
+
 _TEST_SHARE = 0.1
+PAGE = "topics.html"  # of the demo's folder
+_MARKER = ".bigtopic-demo"  # a folder of the demo has it; it holds the key of a complete corpus
+
+# Words that are frequent in docstrings of any subject.
+_FURNITURE = """
+    return returns returned returning default defaults true false none null optional parameter parameters param params
+    value values given use used uses using set sets int str float bool object objects type types example examples
+    instance instances note notes new specified provided call calls called following function functions method methods
+    class classes argument arguments args kwargs see self two first second passed get
+""".split()  # noqa: SIM905
+_SETTINGS: dict[str, Any] = {
+    "token_pattern": r"(?u)\b[^\W\d_]{3,}\b",  # names_with_underscores are code, not prose
+    "min_df": 5,
+    "max_df": 0.1,
+    "random_state": 0,
+}
 
 
 @click.command("demo", short_help="Learn topics from text that is already on this machine.")
-@click.option(
-    "--topics",
-    "n_components",
-    type=click.IntRange(1),
-    default=30,
-    show_default=True,
-    help="Number of topics.",
-)
-@click.option(
-    "--passes",
-    "max_iter",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Passes over the corpus.",
-)
+@click.option("--topics", "n_components", type=COUNT, default=30, help="Number of topics.")
+@click.option("--passes", "max_iter", type=COUNT, default=20, help="Passes over the corpus.")
 @click.option("--folder", type=PATH, help="Folder of this machine for the corpus; default your cache folder.")
-@click.option(
-    "--threads", "n_threads", type=click.IntRange(1), help="Number of threads; default all processors."
-)
+@_options.threads
 @as_json
-@random_state
+@_options.random_state
 def command(
     n_components: int,
     max_iter: int,
@@ -58,28 +65,31 @@ def command(
     Example:
         bigtopic demo --topics 60
     """
-    from bigtopic.cli import _show
-    from bigtopic.cli.support.demo_corpus import PAGE, demo_folder, kept_corpus
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise, write_html
+    from bigtopic.storage.place import Place
 
     begun = time.perf_counter()
-    kept = demo_folder() if folder is None else Path(_local(folder))
+    kept = demo_folder()
+    if folder is not None:
+        if not (place := Place.of(folder)).local:
+            raise click.UsageError(
+                f"--folder {folder}: the demo keeps its corpus in a folder of this machine; give one"
+            )
+        kept = Path(place.url)
     tell = partial(click.echo, err=True) if as_json else click.echo
     corpus = kept_corpus(kept, lambda text: tell(printable(text)), n_threads)
     train, test = corpus.split(test_size=_TEST_SHARE, random_state=random_state)
     tell(f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n")
-    model = LDA(
-        n_components,
-        max_iter=max_iter,
-        validation=test,
-        random_state=random_state,
-        client=False,
-        n_threads=n_threads,
-    )
-    model.fit(train)
-    summary = summarise(model, train, test=test, client=False, n_threads=n_threads)
-    figures = _figures(summary, model.history_, time.perf_counter() - begun)
+    work: dict[str, Any] = {"client": False, "n_threads": n_threads}
+    model = LDA(n_components, max_iter=max_iter, validation=test, random_state=random_state, **work)
+    summary = summarise(model.fit(train), train, test=test, **work)
+    figures = {
+        **summary.results.lines(),
+        "tokens per second": _tokens_per_second(model.history_),
+        "peak memory": _peak_memory(),
+        "time": f"{time.perf_counter() - begun:.1f} s",
+    }
     page = write_html(
         summary,
         kept / PAGE,
@@ -97,43 +107,81 @@ def command(
     _show.figures({**figures, "page": Path(page).as_uri(), "corpus": str(corpus.url)})
 
 
-def _local(folder: str) -> str:
-    from bigtopic.storage.place import Place
-
-    place = Place.of(folder)
-    if not place.local:
-        raise click.UsageError(
-            f"--folder {folder}: the demo keeps its corpus in a folder of this machine; give one"
-        )
-    return place.url
-
-
-def _figures(summary: Any, history: list[dict[str, Any]], seconds: float) -> dict[str, str]:
-    rate = _tokens_per_second(history)
-    memory = _peak_memory()
-    return {
-        **summary.results.lines(),
-        "tokens per second": "" if rate is None else f"{rate:,.0f}",
-        "peak memory": "" if memory is None else f"{memory / 2**20:,.0f} MiB",
-        "time": f"{seconds:.1f} s",
-    }
-
-
-def _tokens_per_second(history: list[dict[str, Any]]) -> float | None:
+def _tokens_per_second(history: list[dict[str, Any]]) -> str:
     """Speed without scoring and without the first pass, in which code is compiled."""
-    tokens = seconds = 0.0
-    for before, row in pairwise(history):
-        if row.get("score") is None:
-            tokens += row["n_tokens"] - before["n_tokens"]
-            seconds += row["seconds"] - before["seconds"]
-    return tokens / seconds if seconds > 0 else None
+    passes = [(before, row) for before, row in pairwise(history) if row.get("score") is None]
+    tokens, seconds = (
+        sum(row[name] - before[name] for before, row in passes) for name in ("n_tokens", "seconds")
+    )
+    return f"{tokens / seconds:,.0f}" if seconds > 0 else ""
 
 
-def _peak_memory() -> float | None:
-    """Largest resident size of this process so far, in bytes; None where the system does not say."""
+def _peak_memory() -> str:
+    """Largest resident size of this process so far; empty where the system does not say."""
     try:
         import resource
     except ImportError:
-        return None
+        return ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak if sys.platform == "darwin" else peak * 1024)
+    return f"{peak / (2**20 if sys.platform == 'darwin' else 2**10):,.0f} MiB"
+
+
+def demo_folder() -> Path:
+    """The demo's folder in the user's cache."""
+    if sys.platform == "darwin":
+        cache = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        cache = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "bigtopic" / "demo"
+
+
+def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | None) -> Any:
+    """The corpus in `folder`, rebuilt first unless it matches the installed packages.
+
+    Parameters
+    ----------
+    tell : function that prints progress, one line at a time
+
+    Raises
+    ------
+    CorpusExists
+        When the folder holds a corpus or a page that the demo did not write.
+    """
+    from bigtopic.corpus.store import open_corpus
+    from bigtopic.corpus.text.stopwords import ENGLISH
+    from bigtopic.datasets import docstrings, installed_packages
+    from bigtopic.ingestion.ingest import ingest
+
+    marker, store = folder / _MARKER, folder / "corpus.zarr"
+    for path in () if marker.exists() or folder == demo_folder() else (store, folder / PAGE):
+        if path.exists():
+            raise CorpusExists(
+                f"{path} exists and was not written by `bigtopic demo`; give --folder another folder"
+            )
+    packages = installed_packages()
+    # Changes whenever the documents or their words would: bigtopic itself is one of the packages.
+    described = json.dumps([_SETTINGS, _FURNITURE, packages], sort_keys=True)
+    key = hashlib.blake2b(described.encode(), digest_size=16).hexdigest()
+    if store.exists() and marker.exists() and marker.read_text() == key:
+        corpus = open_corpus(store)
+        tell(
+            f"Documentation of Python and {len(packages) - 1} packages, from the cache: {len(corpus):,} documents"
+        )
+        return corpus
+    tell(f"Reading the documentation of Python and {len(packages) - 1} installed packages ...")
+    folder.mkdir(parents=True, exist_ok=True)
+    marker.write_text("")  # the folder is the demo's, and has no corpus until the new one is complete
+    stop_words = [*sorted(ENGLISH), *_FURNITURE]
+    corpus = ingest(
+        docstrings(),
+        store,
+        stop_words=stop_words,
+        overwrite=True,
+        client=False,
+        n_threads=n_threads,
+        **_SETTINGS,
+    )
+    marker.write_text(key)
+    return corpus

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import click
+from click import command as verb
 
-from bigtopic.cli._measures import WithSettings, given
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _show
+from bigtopic.cli._options import WithSettings, as_json, connected, given, parallel, paths
+from bigtopic.cli._stores import corpus_at, model_at
 
 
-@click.command("evaluate", cls=WithSettings, short_help="Score a model on a corpus.")
-@click.argument("model", type=PATH)
-@click.argument("corpus", type=PATH)
+@verb("evaluate", cls=WithSettings, short_help="Score a model on a corpus.")
+@paths("model", "corpus")
 @as_json
 @parallel
 def command(
@@ -36,31 +34,15 @@ def command(
     Example:
         bigtopic evaluate topics.zarr new-articles.zarr
     """
-    from bigtopic.cli import _show
-    from bigtopic.cli.support import remarks
-    from bigtopic.corpus.store import open_corpus
-    from bigtopic.estimators.persistence import load_model
+    from bigtopic.cli._facts import learned_from
     from bigtopic.evaluation import measure
+    from bigtopic.evaluation.measures import load
 
-    estimator, documents = load_model(model), open_corpus(corpus)
-    asked = _loaded(measures)
-    if known := any(one.held_out for one in asked) and remarks.learned_from(estimator, model, documents):
-        remarks.say(known)
-        asked = [_of_training(one) for one in asked]
-    with connected(scheduler) as client:
-        found = measure(estimator, documents, asked, client, n_threads, **given(settings))
-    if as_json:
-        _show.to_json(found.to_dict())
-    else:
-        _show.figures(found.lines())
-
-
-def _loaded(names: Iterable[str]) -> list[Any]:
-    from bigtopic.evaluation import measures
-
-    return [measures.load(name) for name in names]
-
-
-def _of_training(measure: Any) -> Any:
-    """The measure, whose title does not say that documents are unseen."""
-    return replace(measure, title=measure.title.replace("held-out", "training"))
+    estimator, documents = model_at(model), corpus_at(corpus)
+    asked = [load(name) for name in measures]
+    if known := any(one.held_out for one in asked) and learned_from(estimator, model, documents):
+        _show.aside(known)
+        asked = [replace(one, title=one.title.replace("held-out", "training")) for one in asked]
+    with connected(scheduler, n_threads) as work:
+        found = measure(estimator, documents, asked, **work, **given(settings))
+    _show.result(found.to_dict(), found.lines(), as_json)

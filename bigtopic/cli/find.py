@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import click
+from click import UsageError, argument, option
+from click import command as verb
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _show
+from bigtopic.cli._options import COUNT, as_json, paths
+from bigtopic.cli._stores import is_model, model_at
 
 
-@click.command("find", short_help="Find the topics of a word.")
-@click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.argument("model", type=PATH)
-@click.option("--n-top", type=click.IntRange(1), default=10, show_default=True, help="Topics to list.")
+@verb("find", short_help="Find the topics of a word.")
+@argument("words", nargs=-1, required=True, metavar="WORD...")
+@paths("model")
+@option("--n-top", type=COUNT, default=10, help="Topics to list.")
 @as_json
 def command(words: tuple[str, ...], model: str, n_top: int, as_json: bool) -> None:
     """List the topics of MODEL that WORD, or several words together, most probably belong to.
@@ -24,10 +26,6 @@ def command(words: tuple[str, ...], model: str, n_top: int, as_json: bool) -> No
         bigtopic find sqlite topics.zarr
         bigtopic find river bank topics.zarr
     """
-    from bigtopic.cli import _answers
-    from bigtopic.cli._stores import is_model
-    from bigtopic.estimators.persistence import load_model
-
     if is_model(words[0]) and not is_model(model):
-        raise click.UsageError(f"the words come first: bigtopic find {model} {words[0]}")
-    _answers.show(load_model(model).find_topics(words, n_top), as_json)
+        raise UsageError(f"the words come first: bigtopic find {model} {words[0]}")
+    _show.frame(model_at(model).find_topics(words, n_top), as_json)

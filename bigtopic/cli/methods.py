@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 import textwrap
-from collections.abc import Iterator
 from importlib import import_module
 from itertools import groupby
 
 import click
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import completed
+from bigtopic.cli import _show
+from bigtopic.cli._options import as_json, completed
 
 _LEAST = 20  # characters for what a method is for, in the narrowest terminal
 
@@ -35,18 +33,22 @@ def command(name: str | None, as_json: bool) -> None:
         bigtopic methods sgs
         bigtopic methods --json
     """
-    from bigtopic.cli import _show
     from bigtopic.cli.train import command as train
-    from bigtopic.methods import methods
+    from bigtopic.methods import DEFAULT, methods, names
 
     if name is not None or as_json:
         shown = methods(name)
         _show.to_json(shown) if as_json else click.echo(repr(shown))
         return
+    size = max(map(len, names()))
+    width = _show.width(_LEAST, size + 4)
     for family, rows in groupby(methods(), lambda row: row["family"]):
         click.secho(family.capitalize(), bold=True)
-        for line in _lines({row["method"]: _in_options(row["use"], train) for row in rows}):
-            click.echo(line)
+        for row in rows:
+            use = _in_options(row["use"], train) + (" (default)" if row["method"] == DEFAULT else "")
+            first, *more = textwrap.wrap(use, width, break_on_hyphens=False) or [""]
+            for label, text in [(row["method"], first), *(("", text) for text in more)]:
+                click.echo(f"  {label.ljust(size)}  {text}")
 
 
 def _in_options(use: str, train: click.Command) -> str:
@@ -57,16 +59,3 @@ def _in_options(use: str, train: click.Command) -> str:
                 f"{param.opts[0]}=", f"{param.opts[0]} "
             )
     return use
-
-
-def _lines(uses: dict[str, str]) -> Iterator[str]:
-    """A line or more for each method of a family, in the width of the terminal."""
-    from bigtopic.methods import DEFAULT, names
-
-    size = max(map(len, names()))
-    width = max(_LEAST, shutil.get_terminal_size((100, 24)).columns - size - 4)
-    for name, use in uses.items():
-        said = f"{use} (default)" if name == DEFAULT else use
-        first, *more = textwrap.wrap(said, width, break_on_hyphens=False) or [""]
-        yield f"  {name.ljust(size)}  {first}"
-        yield from (" " * (size + 4) + line for line in more)

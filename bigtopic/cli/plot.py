@@ -7,46 +7,59 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-import click
+from click import Context, HelpFormatter, Parameter, UsageError, argument, option
+from click import command as verb
 
-from bigtopic.cli._measures import given, joined, options_of
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._pipes import STANDARD
-from bigtopic.cli._values import PATH, completed
+from bigtopic.cli import _show
+from bigtopic.cli._options import (
+    PATH,
+    STANDARD,
+    WithFound,
+    as_json,
+    completed,
+    connected,
+    given,
+    options_of,
+    parallel,
+    paths,
+)
+from bigtopic.cli._stores import corpus_at, model_at
 
 _USUAL = "svg"  # on standard output
 
 
-class _WithPlots(click.Command):
+class _WithPlots(WithFound):
     """The verb, with the settings of all plots as options; its help lists the plots."""
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return joined(super().get_params(ctx), self._found, ctx.command_path)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
         from bigtopic import plots
 
+        rows = []
+        for plot in map(plots.load, plots.names()):
+            needs = "; needs CORPUS" if "corpus" in plot.needs else ""
+            own = ", ".join(f"--{name.replace('_', '-')}" for name in plot.settings)
+            rows.append((plot.name, f"{plot.summary}{needs}{f' ({own})' if own else ''}"))
         with formatter.section("Plots"):
-            formatter.write_dl([(plot.name, _described(plot)) for plot in map(plots.load, plots.names())])
+            formatter.write_dl(rows)
 
     @cached_property
-    def _found(self) -> list[click.Parameter]:
+    def _found(self) -> list[Parameter]:
         from bigtopic import plots
 
         return options_of(map(plots.load, plots.names()))
 
 
-@click.command("plot", cls=_WithPlots, short_help="Draw a picture of a model.")
-@click.argument("name", shell_complete=completed(lambda: import_module("bigtopic.plots").names()))
-@click.argument("model", type=PATH)
-@click.argument("corpus", required=False, type=PATH)
-@click.option(
+@verb("plot", cls=_WithPlots, short_help="Draw a picture of a model.")
+@argument("name", shell_complete=completed(lambda: import_module("bigtopic.plots").names()))
+@paths("model")
+@argument("corpus", required=False, type=PATH)
+@option(
     "--out",
     type=PATH,
     required=True,
     help="Picture to write: a path or URL that ends in .pdf, .png or .svg, or - for standard output.",
 )
-@click.option("--to", "format", help="Format on standard output: pdf, png or svg; default svg.")
+@option("--to", "format", help="Format on standard output: pdf, png or svg; default svg.")
 @as_json
 @parallel
 def command(
@@ -68,19 +81,14 @@ def command(
         bigtopic plot topics topics.zarr --out - --to png | display
     """
     from bigtopic import plots
-    from bigtopic.cli import _show
-    from bigtopic.corpus.store import open_corpus
-    from bigtopic.estimators.persistence import load_model
 
     piped = out == STANDARD
     _check(piped, format, as_json)
     if not piped:
         plots.check_path(out)
-    plot = plots.load(name)
-    estimator = load_model(model)
-    documents = None if corpus is None else open_corpus(corpus)
-    with connected(scheduler) as client:
-        figure = plots.draw(plot, estimator, documents, client=client, n_threads=n_threads, **given(settings))
+    plot, estimator, documents = plots.load(name), model_at(model), corpus_at(corpus)
+    with connected(scheduler, n_threads) as work:
+        figure = plots.draw(plot, estimator, documents, **work, **given(settings))
     if piped:
         sys.stdout.buffer.write(plots.encode(figure, format or _USUAL))
     else:
@@ -92,20 +100,14 @@ def _check(piped: bool, format: str | None, as_json: bool) -> None:
     from bigtopic.plots import FORMATS
 
     if format is not None and not piped:
-        raise click.UsageError("--to needs --out -: the format of a file is its ending")
+        raise UsageError("--to needs --out -: the format of a file is its ending")
     if format is not None and format not in FORMATS:
-        raise click.UsageError(f"--to {format!r}: must be one of {', '.join(FORMATS)}")
+        raise UsageError(f"--to {format!r}: must be one of {', '.join(FORMATS)}")
     if piped and as_json:
-        raise click.UsageError("--json has no effect if --out is -: leave it out")
+        raise UsageError("--json has no effect if --out is -: leave it out")
     if piped and format not in (None, _USUAL) and _to_terminal():
-        raise click.UsageError(f"standard output is a terminal: redirect it, as in > topics.{format}")
+        raise UsageError(f"standard output is a terminal: redirect it, as in > topics.{format}")
 
 
 def _to_terminal() -> bool:
     return sys.stdout.isatty()
-
-
-def _described(plot: Any) -> str:
-    needs = "; needs CORPUS" if "corpus" in plot.needs else ""
-    own = ", ".join(f"--{name.replace('_', '-')}" for name in plot.settings)
-    return f"{plot.summary}{needs}{f' ({own})' if own else ''}"

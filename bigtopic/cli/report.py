@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import click
+from click import command as verb
+from click import option
 
-from bigtopic.cli._measures import WithMeasures, named
-from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._pipes import STANDARD
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _show
+from bigtopic.cli._options import STANDARD, WithMeasures, as_json, connected, n_words, named, parallel, paths
+from bigtopic.cli._stores import corpus_at, model_at
 
 
-@click.command("report", cls=WithMeasures, short_help="Write one HTML page about a model.")
-@click.argument("model", type=PATH)
-@click.argument("page", type=PATH)
-@click.option("--corpus", help="Corpus for shares, coherence, leading authors and documents.")
-@click.option("--test", help="Corpus that the model was not trained on, for the held-out score.")
-@click.option("--title", help="Title of the page; default the name of the model.")
-@click.option(
-    "--n-top",
-    "--words",
-    "n_words",
-    type=click.IntRange(1),
-    default=12,
-    show_default=True,
-    help="Words per topic.",
-)
+@verb("report", cls=WithMeasures, short_help="Write one HTML page about a model.")
+@paths("model", "page")
+@option("--corpus", help="Corpus for shares, coherence, leading authors and documents.")
+@option("--test", help="Corpus that the model was not trained on, for the held-out score.")
+@option("--title", help="Title of the page; default the name of the model.")
+@n_words(12)
 @as_json
 @parallel
 def command(
@@ -45,29 +37,17 @@ def command(
     Example:
         bigtopic report topics.zarr topics.html --corpus articles.zarr
     """
-    from bigtopic.cli import _show
-    from bigtopic.corpus.store import open_corpus
-    from bigtopic.estimators.persistence import load_model
     from bigtopic.report import html_page, summarise, write_html
     from bigtopic.report.html import check_page
 
     if page != STANDARD:
         check_page(page)  # before the passes over the corpus
-    estimator = load_model(model)
-    documents, held_out = (None if url is None else open_corpus(url) for url in (corpus, test))
-    with connected(scheduler) as client:
-        summary = summarise(
-            estimator,
-            documents,
-            test=held_out,
-            measures=named(measures),
-            n_words=n_words,
-            client=client,
-            n_threads=n_threads,
-        )
-    name = model.rstrip("/").rpartition("/")[2].removesuffix(".zarr")
-    title = title or f"Topics: {name}"
+    estimator, documents, held_out = model_at(model), corpus_at(corpus), corpus_at(test)
+    chosen = named(measures)
+    with connected(scheduler, n_threads) as work:
+        summary = summarise(estimator, documents, test=held_out, measures=chosen, n_words=n_words, **work)
+    title = title or f"Topics: {model.rstrip('/').rpartition('/')[2].removesuffix('.zarr')}"
     if page == STANDARD:
         click.echo(html_page(summary, title=title))
-        return
-    _show.wrote(write_html(summary, page, title=title), as_json)
+    else:
+        _show.wrote(write_html(summary, page, title=title), as_json)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
-from bigtopic.cli._options import as_json, parallel
-from bigtopic.cli._stored_views import store
-from bigtopic.cli._values import PATH
-from bigtopic.cli._where import conditions, where_option
+from click import command as verb
+
+from bigtopic.cli import _options
+from bigtopic.cli._options import as_json, conditions, parallel, paths
+from bigtopic.cli._stores import corpus_at, store
 
 
-@click.command("select", short_help="Store some documents of a corpus as another one.")
-@click.argument("corpus", type=PATH)
-@click.argument("selection", type=PATH)
-@where_option(required=True)
-@click.option("--overwrite", is_flag=True, help="Replace SELECTION if it exists.")
+@verb("select", short_help="Store some documents of a corpus as another one.")
+@paths("corpus", "selection")
+@_options.where(required=True)
+@_options.overwrite("SELECTION")
 @as_json
 @parallel
 def command(
-    corpus: str,
-    selection: str,
-    where: tuple[str, ...],
-    overwrite: bool,
-    as_json: bool,
-    scheduler: str | None,
-    n_threads: int | None,
+    corpus: str, selection: str, where: tuple[str, ...], overwrite: bool, as_json: bool, **workers: Any
 ) -> None:
     """Write the documents of CORPUS that meet every condition to SELECTION, another corpus.
 
@@ -35,8 +29,6 @@ def command(
         bigtopic select articles.zarr recent.zarr --where year=2020..
         bigtopic select articles.zarr news.zarr --where kind=news --where year=2000..2005
     """
-    from bigtopic.corpus.store import open_corpus
-
-    documents = open_corpus(corpus)
+    documents = corpus_at(corpus)
     chosen = documents.select(**conditions(where, documents))
-    store([selection], [chosen], overwrite, as_json, scheduler, n_threads)
+    store([selection], [chosen], overwrite, as_json, **workers)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
+from click import argument, option
+from click import command as verb
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _options, _show
+from bigtopic.cli._options import PATH, as_json, paths
+from bigtopic.cli._stores import corpus_at, model_at
 
 _WORDS = 20
 
 
-@click.command("show", short_help="Show a document and its topics.")
-@click.argument("document")
-@click.argument("corpus", type=PATH)
-@click.option("--model", type=PATH, help="Model, for the topics of the document and of its words.")
-@click.option(
-    "--theta",
-    type=PATH,
-    help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred.",
-)
+@verb("show", short_help="Show a document and its topics.")
+@argument("document")
+@paths("corpus")
+@option("--model", type=PATH, help="Model, for the topics of the document and of its words.")
+@_options.theta
 @as_json
 def command(document: str, corpus: str, model: str | None, theta: str | None, as_json: bool) -> None:
     """Show the document of CORPUS with the id DOCUMENT: its text, if the corpus keeps it, its columns and its words.
@@ -30,46 +27,33 @@ def command(document: str, corpus: str, model: str | None, theta: str | None, as
         bigtopic show article-17 articles.zarr
         bigtopic show article-17 articles.zarr --model topics.zarr
     """
-    from bigtopic.cli import _answers, _show
-    from bigtopic.corpus.store import open_corpus
-    from bigtopic.estimators.persistence import load_model
-
     if theta is not None and model is None:
         raise click.UsageError("--theta needs --model, the model that the topics are of")
-    documents = open_corpus(corpus)
+    documents = corpus_at(corpus)
     found = documents.document(document)
     topics = None
     if model is not None:
-        topics = load_model(model).set_params(client=False).document(document, documents, theta=theta)
+        topics = model_at(model).set_params(client=False).document(document, documents, theta=theta)
     if as_json:
-        _show.to_json(_as_dict(found, topics))
+        columns = {name: None if value != value else value for name, value in found.columns.items()}
+        answer = {**found._asdict(), "columns": columns}
+        if topics is not None:
+            answer |= {"topics": _show.values(topics.topics), "word_topics": _show.values(topics.words)}
+        _show.to_json(answer)
         return
-    _show.figures(_figures(found))
+    words = sorted(found.counts, key=lambda word: (-found.counts[word], word))[:_WORDS]
+    _show.figures(
+        {
+            "document": found.id,
+            "row": f"{found.row:,}",
+            "tokens": f"{sum(found.counts.values()):,.0f}",
+            "authors": ", ".join(found.authors or ()),
+            **{name: str(value) for name, value in found.columns.items()},
+            "words": " ".join(f"{word} {found.counts[word]:g}" for word in words),
+        }
+    )
     for line in (found.text or "").splitlines():
         _show.line(f"  {line}")
-    if topics is not None:
-        for table in (topics.topics, topics.words):
-            click.echo()
-            _answers.show(table, as_json=False)
-
-
-def _figures(found: Any) -> dict[str, str]:
-    words = sorted(found.counts, key=lambda word: (-found.counts[word], word))[:_WORDS]
-    return {
-        "document": found.id,
-        "row": f"{found.row:,}",
-        "tokens": f"{sum(found.counts.values()):,.0f}",
-        "authors": ", ".join(found.authors or ()),
-        **{name: str(value) for name, value in found.columns.items()},
-        "words": " ".join(f"{word} {found.counts[word]:g}" for word in words),
-    }
-
-
-def _as_dict(found: Any, topics: Any) -> dict[str, Any]:
-    from bigtopic.cli._answers import values
-
-    columns = {name: None if value != value else value for name, value in found.columns.items()}
-    answer = {**found._asdict(), "columns": columns}
-    if topics is not None:
-        answer |= {"topics": values(topics.topics), "word_topics": values(topics.words)}
-    return answer
+    for table in () if topics is None else (topics.topics, topics.words):
+        click.echo()
+        _show.frame(table, as_json=False)

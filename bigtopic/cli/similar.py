@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import click
+from click import argument, option
+from click import command as verb
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._pipes import STANDARD, standard_input
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _options, _show
+from bigtopic.cli._options import COUNT, STANDARD, as_json, paths, standard_input
+from bigtopic.cli._stores import model_at
+from bigtopic.errors import InputError
 
 
-@click.command("similar", short_help="List the documents most like a document or a text.")
-@click.argument("model", type=PATH)
-@click.argument("theta", type=PATH)
-@click.argument("query")
-@click.option(
-    "--n-documents", type=click.IntRange(1), default=10, show_default=True, help="Documents to list."
-)
-@click.option(
-    "--measure", default="hellinger", show_default=True, help="hellinger, cosine or jensen-shannon."
-)
-@click.option(
-    "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
-)
+@verb("similar", short_help="List the documents most like a document or a text.")
+@paths("model", "theta")
+@argument("query")
+@option("--n-documents", type=COUNT, default=10, help="Documents to list.")
+@option("--measure", default="hellinger", help="hellinger, cosine or jensen-shannon.")
+@_options.token_pattern
 @as_json
 def command(
     model: str,
@@ -32,7 +27,7 @@ def command(
     token_pattern: str | None,
     as_json: bool,
 ) -> None:
-    """List the documents of THETA, which `bigtopic infer` wrote with MODEL, whose topics are most like those of QUERY.
+    """List the documents of THETA, which `bigtopic infer` wrote with MODEL, that are most like QUERY in their topics.
 
     QUERY is the id of a document of THETA, else a text; - reads it from standard input. Scores are from
     0, nothing in common, to 1, equal topics.
@@ -42,24 +37,15 @@ def command(
         bigtopic similar topics.zarr theta.zarr article-17
         bigtopic similar topics.zarr theta.zarr "rivers and their deltas" --n-documents 5
     """
-    from bigtopic.cli import _show
-    from bigtopic.estimators.persistence import load_model
-
-    estimator = load_model(model, token_pattern=token_pattern)
+    estimator = model_at(model, token_pattern=token_pattern)
     if query == STANDARD:
-        query = _text_of_input().strip()
+        try:
+            query = standard_input().read().strip()
+        except UnicodeDecodeError as error:
+            raise InputError(f"standard input is not text: {error}") from None
     found = estimator.similar_documents(query, theta, n_documents=n_documents, measure=measure)
     if as_json:
         _show.to_json([{"document": name, "score": score} for name, score in found])
     else:
         for name, score in found:
             _show.line(f"  {score:.4f}  {name}")
-
-
-def _text_of_input() -> str:
-    from bigtopic.errors import InputError
-
-    try:
-        return standard_input().read()
-    except UnicodeDecodeError as error:
-        raise InputError(f"standard input is not text: {error}") from None

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
-from bigtopic.cli._options import as_json, number, parallel, random_state
-from bigtopic.cli._stored_views import store
-from bigtopic.cli._values import PATH
+from click import command as verb
+from click import option
+
+from bigtopic.cli._options import as_json, number, parallel, paths, random_state
+from bigtopic.cli._stores import corpus_at, store
 
 
-@click.command("split", short_help="Divide a corpus into documents to train on and to test with.")
-@click.argument("corpus", type=PATH)
-@click.argument("train", type=PATH)
-@click.argument("test", type=PATH)
-@click.option(
+@verb("split", short_help="Divide a corpus into documents to train on and to test with.")
+@paths("corpus", "train", "test")
+@option(
     "--test-size",
     type=number,
     default=0.1,
-    show_default=True,
     help="Share (0.1) or number (100) of the documents to write to TEST.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace TRAIN and TEST if they exist.")
+@option("--overwrite", is_flag=True, help="Replace TRAIN and TEST if they exist.")
 @as_json
 @random_state
 @parallel
@@ -32,8 +31,7 @@ def command(
     overwrite: bool,
     as_json: bool,
     random_state: int,
-    scheduler: str | None,
-    n_threads: int | None,
+    **workers: Any,
 ) -> None:
     """Divide the documents of CORPUS at random between TRAIN and TEST, two other corpora.
 
@@ -45,7 +43,5 @@ def command(
         bigtopic split articles.zarr train.zarr test.zarr
         bigtopic split articles.zarr train.zarr test.zarr --test-size 1000 --random-state 1
     """
-    from bigtopic.corpus.store import open_corpus
-
-    views = open_corpus(corpus).split(test_size, random_state)
-    store([train, test], views, overwrite, as_json, scheduler, n_threads)
+    views = corpus_at(corpus).split(test_size, random_state)
+    store([train, test], views, overwrite, as_json, **workers)

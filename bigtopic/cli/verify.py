@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import click
+from click import argument
+from click import command as verb
 
-from bigtopic.cli._options import as_json
-from bigtopic.cli._values import PATH
+from bigtopic.cli import _show
+from bigtopic.cli._options import PATH, as_json
 
 
-@click.command("verify", short_help="Read and check every chunk of stores.")
-@click.argument("stores", nargs=-1, required=True, metavar="STORE...", type=PATH)
+@verb("verify", short_help="Read and check every chunk of stores.")
+@argument("stores", nargs=-1, required=True, metavar="STORE...", type=PATH)
 @as_json
 def command(stores: tuple[str, ...], as_json: bool) -> None:
     """Read every chunk of each STORE, a corpus, a model or topics of documents, and check that it is as it was written.
@@ -21,8 +22,7 @@ def command(stores: tuple[str, ...], as_json: bool) -> None:
     Example:
         bigtopic verify articles.zarr topics.zarr theta.zarr
     """
-    from bigtopic.cli import _show
-    from bigtopic.cli.info import described
+    from bigtopic.cli._facts import described
 
     found = []
     for store in stores:

@@ -108,7 +108,7 @@ def draw_documents(keys, starts, tables, prior, topics, words, counts, indptr):
             cell = int(place)
             kept = (place - cell) * 2.0**32 < tables[topic, cell, 0]
             words[start + n] = cell if kept else tables[topic, cell, 1]
-        _sort(words, start, stop)
+        words[start:stop].sort()
         for at in range(start, stop):
             if at > start and words[at] == words[n_entries - 1]:
                 counts[n_entries - 1] += 1
@@ -117,15 +117,3 @@ def draw_documents(keys, starts, tables, prior, topics, words, counts, indptr):
                 counts[n_entries] = 1
                 n_entries += 1
         indptr[d + 1] = n_entries
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def _sort(values, start, stop):
-    """Shell's sort of `values[start:stop]`."""
-    for gap in (301, 57, 10, 1):
-        for i in range(start + gap, stop):
-            value, at = values[i], i
-            while at - gap >= start and values[at - gap] > value:
-                values[at] = values[at - gap]
-                at -= gap
-            values[at] = value

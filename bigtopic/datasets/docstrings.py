@@ -51,12 +51,11 @@ def docstrings(packages: Iterable[str] | None = None) -> Iterator[dict]:
     ['asyncio']
     """
     files = _source_files(None if packages is None else list(packages))
-    seen_texts: set[str] = set()
-    seen_ids: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for record in _parse(files):
-        if record["text"] not in seen_texts and record["id"] not in seen_ids:
-            seen_texts.add(record["text"])
-            seen_ids.add(record["id"])
+        own = {(name, record[name]) for name in ("text", "id")}
+        if not own & seen:
+            seen |= own
             yield record
 
 
@@ -64,11 +63,7 @@ def installed_packages() -> dict[str, str]:
     """Versions of Python and of every installed distribution: docstrings change only when these do."""
     from importlib.metadata import distributions
 
-    found = {}
-    for distribution in distributions():
-        name = distribution.metadata["Name"]
-        if name:
-            found[name] = distribution.version
+    found = {one.metadata["Name"]: one.version for one in distributions() if one.metadata["Name"]}
     return {"python": sys.version.split()[0], **dict(sorted(found.items()))}
 
 
@@ -104,12 +99,8 @@ def _files_below(entry: Path, root: Path) -> Iterator[tuple[str, str]]:
             for name in sorted(names):
                 if name.endswith(".py") and name not in _SKIP:
                     path = Path(folder, name)
-                    yield _module_name(path.relative_to(root)), str(path)
-
-
-def _module_name(path: Path) -> str:
-    parts = path.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+                    module = ".".join(path.relative_to(root).with_suffix("").parts)
+                    yield module.removesuffix(".__init__"), str(path)
 
 
 def _parse(files: list[tuple[str, str]]) -> Iterator[dict]:

@@ -214,21 +214,18 @@ def write_bag_of_words(
     from bigtopic.datasets._kernels import bag_of_words_lines
 
     spans = _spans(model, n_docs, 0)
+    header = f"{n_docs}\n{model.n_words}\n{{:012d}}\n"
     n_written = 0
     place = Place.of(path, storage_options)
     with output_file(place, lambda: None) as draft, Path(draft.url).open("wb") as file:
-        file.write(_header(n_docs, model.n_words, 0))
+        file.write(header.format(0).encode())
         for start, length in spans:
             counts = _draw(model, start, length).counts
             file.write(bag_of_words_lines(counts, start))
             n_written += counts.nnz
         file.seek(0)  # the header is of fixed width: written again once the figure is known
-        file.write(_header(n_docs, model.n_words, n_written))
+        file.write(header.format(n_written).encode())
     return n_written
-
-
-def _header(n_docs: int, n_words: int, n_nonzero: int) -> bytes:
-    return f"{n_docs}\n{n_words}\n{n_nonzero:012d}\n".encode()
 
 
 def _check_range(n_docs: int, first: int) -> None:

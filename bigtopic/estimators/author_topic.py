@@ -1,22 +1,35 @@
-"""The author-topic model: translates the user's parameter names and decides nothing."""
+"""The author-topic model: its parameters, and new documents and authors for a fitted one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bigtopic.estimators.author_updates import AuthorUpdates
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import InputError, SettingError, argument, either
+from bigtopic.estimators.authors import AuthorQueries
+from bigtopic.estimators.inputs import require_positive
+from bigtopic.estimators.learning import TopicLearning
+from bigtopic.estimators.reading import FittedArray
+from bigtopic.estimators.support import preparation
+from bigtopic.inference.new_authors import learn_authors
+from bigtopic.kernels.support.entry import whole_number
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import Model
+from bigtopic.plan.counting import counted_authors
+from bigtopic.state.model import TopicModel
+from bigtopic.state.views import mean_rows
+from bigtopic.types import Block
 
 __all__ = ["AuthorTopicModel"]
 
 
-class AuthorTopicModel(AuthorUpdates):
+class AuthorTopicModel(TopicLearning, AuthorQueries):
     """Topics of authors, tags or other labels: each document has some, and the topics of its tokens are theirs.
 
     Parameters
@@ -135,36 +148,179 @@ class AuthorTopicModel(AuthorUpdates):
         client: Any = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.author_topic_prior = author_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learn_author_topic_prior = learn_author_topic_prior
-        self.learn_topic_word_prior = learn_topic_word_prior
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.tol = tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.average = average
-        self.replicas = replicas
-        self.replica_updates = replica_updates
-        self.max_doc_update_iter = max_doc_update_iter
-        self.mean_change_tol = mean_change_tol
-        self.options = options
-        self.total_samples = total_samples
-        self.init = init
-        self.random_state = random_state
-        self.order = order
-        self.slice_size = slice_size
-        self.validation = validation
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.callbacks = callbacks
-        self.progress = progress
-        self.client = client
-        self.n_threads = n_threads
+        self._keep(locals())
+
+    def _new_model(self, corpus: Any, seed: int) -> TopicModel:
+        self._check_signed(corpus)
+        return super()._new_model(corpus, seed)
+
+    def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
+        """Continue learning as `LDA.partial_fit` does, from documents that have authors, of whom some may be new."""
+        corpus = self._next_documents(X, vocabulary)
+        self._check_signed(corpus)
+        return super().partial_fit(corpus)
+
+    def _check_signed(self, corpus: Corpus) -> None:
+        """Refuse documents without authors, or with more than there is room for, before anything is learned. One pass
+        that reads."""
+        from bigtopic.kernels.author_topic.support.lists import unsigned
+
+        method, given = self._method_and_options()
+        options = {**method.load_kernel().options, **given}
+        room = whole_number(options, "most_authors", 1) if "most_authors" in options else None
+        if corpus.author_vocabulary is not None:  # otherwise the axes of the model are refused
+            found = self._over(corpus, partial(_check_authors, room=room))
+            if rows := [row for row in found if row is not None]:
+                raise unsigned(min(rows))
+
+    def update(
+        self,
+        corpus: Any,
+        *,
+        first_new: int | None = None,
+        only_new: bool = False,
+        max_iter: int | None = None,
+    ) -> Self:
+        """Go on with a corpus to which documents were appended, perhaps of new authors and with new words.
+
+        So that authors do not forget their earlier documents, a method with minibatches learns from all documents, old
+        and new, of every author of the new ones; a batch method, and one that remembers documents, from all. Step
+        sizes go on where they were.
+
+        Parameters
+        ----------
+        corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them
+        first_new : source row of the first new document, such as `corpus.n_docs` before the append; None for the number
+            of documents seen so far, where these are the first ones of the corpus
+        only_new : learn from the new documents alone; other authors stay as they are. For methods with minibatches that
+            remember no documents
+        max_iter : passes over these documents; None for the estimator's
+
+        Raises
+        ------
+        InputError
+            When there are no new documents, one of them has no author, or those before are not what was learned from.
+        ModelError
+            When the method remembers documents, and not all of the earlier ones.
+        SettingError
+            When `max_iter` is below 1, or the method needs all documents and `only_new` is set.
+        """
+        self._check()
+        if max_iter is not None:
+            require_positive("max_iter", max_iter)
+        model = self._fitted()
+        needs_all = self._or_method("batch_size") is None or model.document_state is not None
+        if only_new and needs_all:
+            raise SettingError(
+                f"only_new=True: method {model.method.name!r} always learns from all documents; leave only_new out, or "
+                f"fit with {argument('method', 'online-author-cvb0')}, which learns from the new ones alone"
+            )
+        corpus = self._documents(corpus)
+        first = self.n_docs_seen_ if first_new is None else first_new
+        rows = corpus.rows()
+        new = corpus.select(rows=rows[rows >= first])
+        if not new.n_docs:
+            raise InputError(
+                f"there are no documents from row {first} on; append them to the corpus"
+                f"{either(', or give first_new=', '')}"
+            )
+        self._check_signed(new)
+        self._check_earlier(corpus.select(rows=rows[rows < first]), first, exactly=first_new is None)
+        if model.document_state is not None:
+            n_earlier = corpus.n_docs - new.n_docs
+            model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
+        self._extend(corpus, of_all=True)
+        chosen = new if only_new else corpus
+        if not (only_new or needs_all):
+            chosen = corpus.select(rows=_rows_of_authors(corpus, new))
+        n_passes = max_iter or self._passes(chosen)
+        self._learn(chosen, n_passes, None, total=corpus.n_docs)
+        self.n_docs_seen_ = corpus.n_docs
+        self.n_iter_ += n_passes
+        return self
+
+    def _check_earlier(self, earlier: Corpus, first: int, exactly: bool) -> None:
+        """Refuse documents that are not those learned from, as far as the numbers of each author's documents tell."""
+        known = self._fitted().axes["author"]
+        if known.frequency is None:
+            return
+        if not earlier.n_docs:
+            raise InputError(
+                f"all documents are from row {first} on, and those that the model has learned from are not there: give "
+                "the corpus of fit with documents appended; partial_fit learns from new documents alone"
+            )
+        found = counted_authors(earlier, **self._workers())
+        assert found.words is not None
+        names = known.extended(found.words[found.mapping_to(known) < 0].tolist())
+        seen, there = np.zeros((2, len(names)), np.int64)  # documents of each author
+        for n_docs, one in ((seen, known), (there, found)):
+            n_docs[one.mapping_to(names)] = one.counted[0]
+        wrong = there != seen if exactly else (there == 0) & (seen > 0)
+        if wrong.any():
+            assert names.words is not None
+            worst = int(np.argmax(wrong))
+            raise InputError(
+                f"the documents before row {first} are not those that the model has learned from: {there[worst]} of "
+                f"them are by {names.words[worst]!r}, and it has seen {seen[worst]}; give the corpus of fit with "
+                "documents appended"
+                f"{either(', and first_new=, the source row of the first of these, if fit had a part of it', '')}"
+            )
+
+    def transform_authors(self, X: Any, *, max_iter: int = 100, tol: float = 1e-3) -> FittedArray:
+        """Topics of the authors of these documents: of those that the model knows, then of new ones.
+
+        The topics of new authors are inferred with all that the model knows held fixed. Their documents may have known
+        authors, too.
+
+        Parameters
+        ----------
+        X : corpus with authors, or its path
+        max_iter : passes over the documents at most
+        tol : stop when a pass moves the new authors by less than this, in tokens (mean over authors and topics)
+
+        Returns
+        -------
+        FittedArray
+            values (n_authors, n_components), rows sum to 1; names (n_authors,)
+
+        Raises
+        ------
+        InputError
+            When there are no documents, or one of them has no author.
+        SettingError
+            When `max_iter` is below 1.
+        """
+        require_positive("max_iter", max_iter)
+        corpus = self._known_corpus(X)
+        preparation.check_corpus(corpus)
+        self._check_signed(corpus)
+        found = learn_authors(self._fitted(), corpus, max_iter, tol, **self._workers())
+        topics = mean_rows(found.params[AUTHOR_TOPICS], None)[:, : found.n_components]
+        return FittedArray(topics, found.axes["author"].words)
 
     def _fits(self, model: Model) -> bool:
         return AUTHOR_TOPICS in model.arrays and super()._fits(model)
+
+
+def _check_authors(docs: Block, room: int | None) -> int | None:
+    """The first row of the source without authors; documents with more than there is room for are refused."""
+    from bigtopic.kernels.author_topic.support.lists import first_unsigned
+    from bigtopic.kernels.author_topic.support.shares import authors_within
+
+    row = first_unsigned(docs)
+    if row is None and room is not None:
+        authors_within(docs, room)
+    return row
+
+
+def _rows_of_authors(corpus: Corpus, named: Corpus) -> np.ndarray:
+    """Source rows of all documents of the authors that are named in others."""
+    wanted = np.zeros(corpus.n_authors, bool)
+    for block in named.blocks():
+        wanted[block.authors] = True
+    rows = [np.zeros(0, np.int64)]
+    for block in corpus.blocks():
+        if block.author_indptr is not None and block.authors is not None:
+            n_wanted = np.concatenate([[0], np.cumsum(wanted[block.authors])])[block.author_indptr]
+            rows.append(block.rows[np.diff(n_wanted) > 0])
+    return np.concatenate(rows)

@@ -14,7 +14,7 @@ from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.similarity import MEASURES, check_measure
 from bigtopic.estimators.topic_stores.stored_topics import TopicRows
-from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.evaluation.subject import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS
@@ -42,7 +42,7 @@ class AuthorQueries(TopicInference):
     def author_topics(self, names: str | Sequence[str]) -> np.ndarray:
         """Topics of authors by name: float32 (n_components,) of one, (n_names, n_components) of several; sums are 1.
 
-        `array("author_topics")` has those of all.
+        `array("author_topics")` has the topics of all authors.
 
         Raises
         ------
@@ -50,13 +50,13 @@ class AuthorQueries(TopicInference):
             When the model does not know an author; suggests the nearest names.
         """
         if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-            return self._topics_of(self._ids([names]))[0]
-        return self._topics_of(self._ids(list(names)))
+            return self.author_topics([names])[0]
+        return self._topics_of(self._author_array(), self._ids(list(names)))
 
     def similar_authors(
         self, name: str, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
     ) -> list[tuple[str, float]]:
-        """The authors whose topics are most like those of one: [(name, similarity from 0 to 1), ...].
+        """The authors most like one in their topics: [(name, similarity from 0 to 1), ...].
 
         Parameters
         ----------
@@ -72,14 +72,14 @@ class AuthorQueries(TopicInference):
         _check_ranking(n_top, measure, min_documents)
         (own,) = self._ids([name])
         array = self._author_array()
-        return self._most_similar(array, self._rows(array, [own])[0], n_top, measure, min_documents, own)
+        return self._most_similar(array, self._topics_of(array, [own])[0], n_top, measure, min_documents, own)
 
     def authors_like(
         self, X: Any, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
     ) -> list[list[tuple[str, float]]]:
         """For each document, in the caller's order, the authors whose topics are most like its own.
 
-        The topics of a document are those of `transform`; the rest is as in `similar_authors`.
+        A document's topics come from `transform`; the rest is as in `similar_authors`.
         """
         _check_ranking(n_top, measure, min_documents)
         array = self._author_array()  # once: where the method averages, it is computed
@@ -117,15 +117,11 @@ class AuthorQueries(TopicInference):
             )
         corpus, model = self._known_corpus(X), self._fitted()
         found = self._over(corpus, partial(likeliest, Asked.of(model, corpus), n_top, min_documents))
-        _, ids, values = _in_order(found)
+        _, *ranked = _in_order(found)
         least = -np.inf if threshold is None else threshold
         return [
-            [
-                (self.authors_[int(i)], float(v))
-                for i, v in zip(ids[d], values[d], strict=True)
-                if least <= v < 0
-            ]
-            for d in range(len(ids))
+            [(self.authors_[int(i)], float(v)) for i, v in zip(*own, strict=True) if least <= v < 0]
+            for own in zip(*ranked, strict=True)
         ]
 
     def log_likelihood(self, X: Any) -> np.ndarray:
@@ -159,7 +155,7 @@ class AuthorQueries(TopicInference):
         """The terms of the method's variational bound of each document, float64 (n_docs,), in nats, in source order.
 
         They belong to the document alone, with the topics of its authors as they are; for held-out documents, too.
-        `bigtopic.evaluate.bound` adds those of the topics and of the authors.
+        `bigtopic.evaluate.bound` adds the terms of the topics and of the authors.
 
         Raises
         ------
@@ -189,7 +185,7 @@ class AuthorQueries(TopicInference):
         ids = candidates(self._fitted(), min_documents)
         documents, tokens = (counted[ids] for counted in self.authors_.counted)
         order = np.argsort(-documents, kind="stable")
-        ids, topics = ids[order], self._topics_of(ids[order])
+        ids, topics = ids[order], self._topics_of(self._author_array(), ids[order])
         names = [self.authors_[int(i)] for i in ids]
         columns = {"author": names, "documents": documents[order], "tokens": tokens[order]}
         columns |= dict(zip("xy", _coordinates(topics).T, strict=True))
@@ -210,8 +206,13 @@ class AuthorQueries(TopicInference):
         ids = ids[ids != without]
         blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
         query = one / one.sum(dtype=np.float64)
-        found = [MEASURES[measure](_as_rows(self._rows(array, block)), query) for block in blocks]
-        values = np.concatenate([np.zeros(0), *found])
+        values = np.zeros(0)
+        for block in blocks:
+            topics = self._topics_of(array, block)
+            shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)
+            (n_rows, n), number = topics.shape, np.arange(topics.shape[1])
+            rows = TopicRows(n * np.arange(n_rows + 1), np.tile(number, n_rows), shares.ravel())
+            values = np.append(values, MEASURES[measure](rows, query))
         best = np.argsort(-values, kind="stable")[:n_top]
         return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
 
@@ -222,14 +223,10 @@ class AuthorQueries(TopicInference):
         return Values(*_in_order(self._over(corpus, partial(ask, asked))))
 
     def _over(self, corpus: Any, function: Any) -> Iterator[Any]:
-        client = self._client() or False
-        return over_blocks(function, corpus, "asking", client=client, n_threads=self.n_threads)
+        return over_blocks(function, corpus, "asking", **self._workers(False))
 
-    def _topics_of(self, ids: Any) -> np.ndarray:
+    def _topics_of(self, array: LazyArray, ids: Any) -> np.ndarray:
         """Posterior means of these authors' topics, float32 (n_ids, n_components)."""
-        return self._rows(self._author_array(), ids)
-
-    def _rows(self, array: LazyArray, ids: Any) -> np.ndarray:
         return mean_rows(array, np.asarray(ids, np.int32))[:, : self._fitted().n_components]
 
     def _author_array(self) -> LazyArray:
@@ -246,16 +243,12 @@ class AuthorQueries(TopicInference):
         for name in names:
             if not isinstance(name, str):
                 raise SettingError(f"the model knows no author {_shown(name)}; give the name as text")
-        ids = self.authors_.index_of(names)
+        ids, known = self.authors_.index_of(names), self.authors_.words
         if (ids >= 0).all():
             return ids
         name = names[int(np.argmin(ids))]
-        raise SettingError(f"the model knows no author {_shown(name)}{self._suggestion(name)}")
-
-    def _suggestion(self, name: str) -> str:
-        if self.authors_.words is None or len(name) > _SHOWN:
-            return ""
-        return did_you_mean(name, self.authors_.words.tolist())
+        suggestion = did_you_mean(name, known.tolist()) if known is not None and len(name) <= _SHOWN else ""
+        raise SettingError(f"the model knows no author {_shown(name)}{suggestion}")
 
 
 def _check_ranking(n_top: Any, measure: Any, min_documents: Any) -> None:
@@ -272,13 +265,6 @@ def _check_least(min_documents: Any) -> None:
 def _shown(name: Any) -> str:
     shown = repr(name)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-
-
-def _as_rows(topics: np.ndarray) -> TopicRows:
-    """All entries of rows (n, n_components), which are made to sum to 1."""
-    n_rows, n = topics.shape
-    shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)
-    return TopicRows(n * np.arange(n_rows + 1), np.tile(np.arange(n), n_rows), shares.ravel())
 
 
 def _in_order(found: Iterator[Any]) -> list[np.ndarray]:

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.estimators.begin import given
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
-from bigtopic.evaluation.pair_source import PairSource, pairs_of
+from bigtopic.estimators.support.initialization import begin_pairs
+from bigtopic.evaluation.records import PairSource, pairs_of
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.base import Model
@@ -35,7 +35,7 @@ class DualTopicModel(TopicLearning):
     row_topic_prior, column_topic_prior, joint_prior : numbers; None for the method's default, 0.5. In the literature
         beta_r, beta_c and alpha
     batch_size : largest number of rows per update; None for the method's default
-    max_iter, max_time, tol : as of `LDA`; the change is that of the column topics
+    max_iter, max_time, tol : as of `LDA`; the change of the column topics counts
     learning_decay : of the step size of online methods, as of `LDA`
     learning_offset : of the same
     average : the three distributions of the fitted model are the mean over this share of the run's updates, as of `LDA`
@@ -48,7 +48,7 @@ class DualTopicModel(TopicLearning):
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
         `numpy.random.RandomState`
     order, slice_size, callbacks, progress, client, n_threads : as of `LDA`
-    validation, evaluate_every, patience : as of `LDA`; the score is that of rows that are new to the model
+    validation, evaluate_every, patience : as of `LDA`; rows that are new to the model are scored
 
     Attributes
     ----------
@@ -74,6 +74,8 @@ class DualTopicModel(TopicLearning):
     _models: ClassVar = (
         "row topics, column topics and their joint distribution, such as those of method 'dual-mf'"
     )
+    n_row_topics: int
+    n_column_topics: int
     learn_row_topic_prior = learn_column_topic_prior = learn_joint_prior = None
     max_doc_update_iter = mean_change_tol = None
 
@@ -107,32 +109,7 @@ class DualTopicModel(TopicLearning):
         client: Any = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_row_topics = n_row_topics
-        self.n_column_topics = n_column_topics
-        self.method = method
-        self.row_topic_prior = row_topic_prior
-        self.column_topic_prior = column_topic_prior
-        self.joint_prior = joint_prior
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.tol = tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.average = average
-        self.options = options
-        self.total_samples = total_samples
-        self.init = init
-        self.random_state = random_state
-        self.order = order
-        self.slice_size = slice_size
-        self.validation = validation
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.callbacks = callbacks
-        self.progress = progress
-        self.client = client
-        self.n_threads = n_threads
+        self._keep(locals())
 
     @property
     def row_topics_(self) -> np.ndarray:
@@ -198,7 +175,7 @@ class DualTopicModel(TopicLearning):
 
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
         if self.init is not None:
-            given.begin_pairs(model, self.init, n_tokens, self.progress)
+            begin_pairs(model, self.init, n_tokens, self.progress)
 
     def _given(self, model: Model) -> Sequence[str]:
         return list(DUAL.arrays)

@@ -11,14 +11,14 @@ import numpy as np
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import VocabularyMismatch
-from bigtopic.estimators.contract import output
-from bigtopic.estimators.contract.matrices import check_width
-from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.inputs import as_corpus, check_width, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.tables import write_table
+from bigtopic.evaluation import log_predictive, prevalence
+from bigtopic.evaluation.source import Largest
 from bigtopic.inference.choice import inferring
 from bigtopic.inference.infer import Inferred, infer
 from bigtopic.inference.known import check_known, unknown_tokens
@@ -63,7 +63,7 @@ class TopicInference(FittedTopics):
         ----------
         X : whatever `fit` takes; texts are tokenised like the model's training texts
         vocabulary : of the documents, see `fit`; their words are matched with the model's. (id, count) pairs
-            without one have that of the pairs that the model learned from
+            without one have the vocabulary of the pairs that the model learned from
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
         random_state : seed of the draws, where inference draws, as the kernels "ope" and "gibbs" do; the default gives
@@ -88,10 +88,7 @@ class TopicInference(FittedTopics):
 
             indptr, indices, data = sparse_topics(result, min_probability, top_k)
             return csr_matrix((data, indices, indptr), shape=result.shape)
-        kind = output.chosen(self._sklearn_output_config)
-        if kind == "default":
-            return result
-        return output.in_frame(kind, result, self.get_feature_names_out(), X, corpus, order)
+        return self._output(result, self.get_feature_names_out(), X, corpus, order)
 
     def transform_to(
         self,
@@ -113,7 +110,7 @@ class TopicInference(FittedTopics):
         `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded for any number of
         documents: in source order, the default, they pass through a scratch file; `order="stored"` avoids it. Entries
         below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
-        `random_state`, `inference` and `options` are those of `transform`; `storage_options` are passed to fsspec when
+        `random_state`, `inference` and `options` are as in `transform`; `storage_options` are passed to fsspec when
         `url` is a URL. Returns the path.
 
         Parameters
@@ -130,10 +127,11 @@ class TopicInference(FittedTopics):
         kind = target_format(url, format)
         model = inferring(self._fitted(), inference, options)
         corpus = self._known_corpus(X)
-        identity = model_identity(self._fitted())
-        return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(
+        own = partial(write_topics, model=model_identity(self._fitted()))
+        write = own if kind == STORE else partial(write_table, kind)
+        return write(
             url,
-            self._infer(corpus, "inferring", random_state, model),
+            self._infer(corpus, random_state, model),
             corpus,
             self._fitted().n_components,
             min_probability=min_probability,
@@ -156,12 +154,11 @@ class TopicInference(FittedTopics):
         SettingError
             When `n_documents` is not a whole number from 1.
         """
-        from bigtopic.evaluation.largest import Largest
 
         require_positive("n_documents", n_documents)
         corpus = self._known_corpus(X)
         best = Largest(self._fitted().n_components, n_documents)
-        for piece in self._infer(corpus, "inferring"):
+        for piece in self._infer(corpus):
             long_enough = piece.n_tokens >= min_tokens
             best.add(piece.rows[long_enough], piece.doc_topics[long_enough])
         chosen = corpus.select(rows=np.unique(best.positions))
@@ -204,10 +201,14 @@ class TopicInference(FittedTopics):
             When the store is damaged.
         """
         from bigtopic.estimators.topic_stores.similarity import similar
+
+        store = self._stored(theta, storage_options)
+        return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
+
+    def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
         from bigtopic.estimators.topic_stores.stored_topics import open_topics
 
-        store = open_topics(theta, storage_options).of_model(self._fitted())
-        return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
+        return open_topics(theta, storage_options).of_model(self._fitted())
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.
@@ -234,19 +235,17 @@ class TopicInference(FittedTopics):
         from bigtopic.plots import draw
 
         corpus = None if X is None else self._documents(X)
-        workers = {"client": self._client() or False, "n_threads": self.n_threads}
-        return draw(name, self, corpus, figure=figure, **workers, **settings)
+        return draw(name, self, corpus, figure=figure, **self._workers(False), **settings)
 
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.
 
         pyLDAvis uses documents only for the topics' shares, so one "document" per topic gives the same picture.
         """
-        from bigtopic.evaluation import prevalence
 
         corpus = self._known_corpus(X)
-        shares = prevalence(self, corpus, client=self._client() or False, n_threads=self.n_threads).share
-        frequency = counted_vocabulary(corpus, self._client(), self.n_threads).frequency
+        shares = prevalence(self, corpus, **self._workers(False)).share
+        frequency = counted_vocabulary(corpus, **self._workers()).frequency
         assert frequency is not None
         mapping = self._fitted().word_map(corpus.vocabulary)
         counts = np.zeros(len(self.vocabulary_))
@@ -266,20 +265,17 @@ class TopicInference(FittedTopics):
         self, corpus: Corpus, in_source_order: bool = True, random_state: int = 0, model: Any = None
     ) -> np.ndarray:
         """Topics of documents, float32 (n_docs, n_components)."""
-        pieces = list(self._infer(corpus, "inferring", random_state, model))
+        pieces = list(self._infer(corpus, random_state, model))
         if not pieces:
             return np.zeros((0, self._fitted().n_components), np.float32)
         topics = np.concatenate([piece.doc_topics for piece in pieces])
         order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
         return topics if order is None else topics[order]
 
-    def _infer(
-        self, corpus: Any, description: str, random_state: int = 0, model: Any = None
-    ) -> Iterator[Inferred]:
+    def _infer(self, corpus: Any, random_state: int = 0, model: Any = None) -> Iterator[Inferred]:
         model = self._fitted() if model is None else model
-        workers = {"client": self._client(), "n_threads": self.n_threads}
-        with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
-            for piece in infer(model, corpus, random_state=random_state, **workers):
+        with Progress("inferring", corpus.n_docs, " docs", self.progress) as bar:
+            for piece in infer(model, corpus, random_state=random_state, **self._workers()):
                 bar.update(len(piece.rows))
                 yield piece
 
@@ -311,23 +307,23 @@ class TopicInference(FittedTopics):
     def _known_corpus(self, X: Any, vocabulary: Any = None) -> Any:
         """The documents, if the model knows enough of their words; see `check_known`."""
         model, corpus = self._fitted(), self._documents(X, vocabulary)
-        workers = {"client": self._client(), "n_threads": self.n_threads}
-        check_known(model, *unknown_tokens(model, corpus, **workers))
+        check_known(model, *unknown_tokens(model, corpus, **self._workers()))
         return corpus
 
     def score(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> float:
         """Held-out log probability in nats per token, see `bigtopic.evaluate.log_predictive`; higher is better.
 
-        `X` and `vocabulary` are those of `transform`.
+        `X` and `vocabulary` are as in `transform`.
         """
-        from bigtopic.evaluation import log_predictive
 
         corpus = self._documents(X, vocabulary)
-        return log_predictive(self, corpus, client=self._client() or False, n_threads=self.n_threads).value
+        return log_predictive(self, corpus, **self._workers(False)).value
 
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)); lower is better."""
         return float(np.exp(-self.score(X)))
 
-    def _client(self) -> Any:
-        return cluster.resolve_client(self.client)
+    def _workers(self, without: bool | None = None) -> dict[str, Any]:
+        """The arguments `client` and `n_threads` of what runs; False for functions that take the current client for
+        None."""
+        return {"client": cluster.resolve_client(self.client) or without, "n_threads": self.n_threads}

@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.readers import format_of, open_source
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
+from bigtopic.corpus.sparse import checked_dense, is_array_like
 from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import (
     BigtopicError,
@@ -23,11 +27,18 @@ from bigtopic.errors import (
     VocabularyMismatch,
     argument,
 )
-from bigtopic.estimators.contract.matrices import as_matrix
+from bigtopic.ingestion.text import left_out
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
-__all__ = ["as_corpus", "kept_vocabulary", "require_positive", "words_to_remember"]
+__all__ = [
+    "as_corpus",
+    "as_matrix",
+    "check_width",
+    "kept_vocabulary",
+    "require_positive",
+    "words_to_remember",
+]
 
 
 def as_corpus(
@@ -78,12 +89,11 @@ def as_corpus(
         return data if isinstance(data, Corpus) else _opened(data)
     data = as_matrix(data)
     if _is_matrix(data):
-        words = None if vocabulary is None else _words(vocabulary)
+        words: Sequence[str] | None = read_vocabulary(vocabulary)
         if words is None and remembered is not None and data.shape[1] == len(remembered):
             words = remembered
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
     from bigtopic.ingestion.job import ENTRY_BYTES, read_corpus
-    from bigtopic.ingestion.text import left_out
 
     reader, memory = _reader(data, text, vocabulary, remembered), total_bytes()
     corpus = read_corpus(
@@ -113,16 +123,14 @@ def words_to_remember(data: Any, corpus: Corpus, vocabulary: Any) -> list[str] |
     ----------
     data, corpus : what was given, and what `as_corpus` made of it
     """
-    if vocabulary is None or corpus.text_settings is not None or len(getattr(data, "shape", ())) == 2:
-        return None
-    words: list[str] = _words(vocabulary)
-    return words
+    of_pairs = corpus.text_settings is None and len(getattr(data, "shape", ())) != 2
+    return read_vocabulary(vocabulary) if of_pairs else None
 
 
-def require_positive(name: str, number: Any) -> None:
-    """Refuse what is not a whole number from 1 with a SettingError that names the argument."""
+def require_positive(name: str, number: Any, more: str = "") -> None:
+    """Refuse what is not a whole number from 1 with a SettingError that names the argument, and ends with `more`."""
     if not is_whole(number) or number < 1:
-        raise SettingError(f"{argument(name, number)}: must be a whole number, 1 or more")
+        raise SettingError(f"{argument(name, number)}: must be a whole number, 1 or more{more}")
 
 
 def _opened(path: str | PathLike[str]) -> Corpus:
@@ -137,7 +145,6 @@ def _opened(path: str | PathLike[str]) -> Corpus:
 
 def _ingest_of(path: str) -> str:
     """What `ingest` would do with the files at a path; nothing if it cannot read them."""
-    from bigtopic.corpus.readers import open_source
 
     try:
         reader: Any = open_source(path)
@@ -153,22 +160,14 @@ def _is_matrix(data: Any) -> bool:
     """Whether NumPy or SciPy holds it, or something that NumPy converts and no reader knows better."""
     if len(getattr(data, "shape", ())) != 2 or not (hasattr(data, "__array__") or hasattr(data, "tocsr")):
         return False
-    from bigtopic.corpus.readers import format_of
 
     return format_of(data) in ("matrix", "iterable", None)
-
-
-def _words(vocabulary: Any) -> Any:
-    from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
-
-    return read_vocabulary(vocabulary)
 
 
 def _reader(
     data: Any, text: Mapping[str, Any] | None, vocabulary: Any, remembered: Sequence[str] | None
 ) -> Any:
     """The documents, opened; texts and tokens with the tokeniser of these settings."""
-    from bigtopic.corpus.readers import format_of, open_source
 
     if format_of(data) is None:
         raise SettingError(
@@ -181,9 +180,16 @@ def _reader(
     reader: Any = open_source(data, format="iterable" if texts else None, vocabulary=vocabulary, weights=True)
     if vocabulary is None and remembered is not None and getattr(reader, "kind", None) == "pairs":
         return replace(reader, options=replace(reader.options, vocabulary=list(remembered)))
-    if text is not None and getattr(reader, "kind", None) in ("text", "tokens"):
-        return reader.with_text(_like_the_model(text))
-    return reader
+    if text is None or getattr(reader, "kind", None) not in ("text", "tokens"):
+        return reader
+
+    try:
+        return reader.with_text(TextSettings.like(text))
+    except SettingError as error:
+        raise ModelError(
+            f"texts cannot be tokenised like the model's: {error.message} to bigtopic.ingest, and pass the corpus it "
+            "makes; a pattern can be passed to load_model instead"
+        ) from error
 
 
 def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
@@ -200,13 +206,35 @@ def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
     return replace(corpus, vocabulary=Vocabulary(None, len(known), df, tf))
 
 
-def _like_the_model(text: Mapping[str, Any]) -> Any:
-    from bigtopic.corpus.text.text_settings import TextSettings
+def as_matrix(data: Any) -> Any:
+    """Array-like numbers, such as lists of equally long rows, as an array; anything else as it is.
 
-    try:
-        return TextSettings.like(text)
-    except SettingError as error:
-        raise ModelError(
-            f"texts cannot be tokenised like the model's: {error.message} to bigtopic.ingest, and pass the corpus it "
-            "makes; a pattern can be passed to load_model instead"
-        ) from error
+    Raises
+    ------
+    SettingError
+        For numbers in any other than two dimensions.
+    InputError
+        When rows differ in length.
+    """
+    if is_array_like(data):
+        data = np.asarray(data) if hasattr(data, "__array__") else checked_dense(data, "the matrix")
+    if isinstance(data, np.ndarray) and data.ndim != 2 and data.dtype.kind in "iufbc":
+        remedy = ". Reshape your data, with X.reshape(1, -1) if it is one document" if data.ndim == 1 else ""
+        raise SettingError(
+            f"documents: a matrix has two dimensions, (n_docs, n_words), but this array has shape {data.shape}{remedy}"
+        )
+    return data
+
+
+def check_width(given: Vocabulary, known: Vocabulary, estimator: str) -> None:
+    """Columns without names can only be matched by position, so there must be as many as the model has.
+
+    Raises
+    ------
+    VocabularyMismatch
+    """
+    if len(given) != len(known) and not (given.named and known.named):
+        raise VocabularyMismatch(
+            f"X has {len(given)} features, but {estimator} is expecting {len(known)} features as input. Columns "
+            "without names are matched by position: pass a matrix with the model's, or a corpus with a vocabulary"
+        )

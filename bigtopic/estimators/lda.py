@@ -129,33 +129,4 @@ class LDA(TopicLearning):
         client: Any = None,
         n_threads: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.learn_doc_topic_prior = learn_doc_topic_prior
-        self.learn_topic_word_prior = learn_topic_word_prior
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.tol = tol
-        self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.average = average
-        self.replicas = replicas
-        self.replica_updates = replica_updates
-        self.max_doc_update_iter = max_doc_update_iter
-        self.mean_change_tol = mean_change_tol
-        self.options = options
-        self.total_samples = total_samples
-        self.init = init
-        self.random_state = random_state
-        self.order = order
-        self.slice_size = slice_size
-        self.validation = validation
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.callbacks = callbacks
-        self.progress = progress
-        self.client = client
-        self.n_threads = n_threads
+        self._keep(locals())

@@ -10,12 +10,11 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
-from bigtopic.estimators import starts
-from bigtopic.estimators.begin import given, growth, streams
 from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_positive, words_to_remember
-from bigtopic.estimators.questions.document_questions import DocumentQuestions
-from bigtopic.estimators.saved import checkpoints, run_record
-from bigtopic.estimators.saved import settings as saved_settings
+from bigtopic.estimators.questions import DocumentQuestions
+from bigtopic.estimators.support import checkpoints, preparation, run_record
+from bigtopic.estimators.support.initialization import begin_with
+from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
 from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
@@ -36,7 +35,7 @@ __all__ = ["TopicLearning"]
 
 
 class TopicLearning(DocumentQuestions):
-    """Estimators that learn; their parameters are those of `LDA`."""
+    """Estimators that learn, with the parameters of `LDA`."""
 
     # Each with a learn_ beside it
     _priors: ClassVar[Sequence[str]] = ("doc_topic_prior", "topic_word_prior")
@@ -81,7 +80,7 @@ class TopicLearning(DocumentQuestions):
         checkpoint : folder in which to save the run, every ten minutes and at its end; or a `Checkpoint`, which sets
             how often
         resume : continue the run from its last checkpoint in that folder; if there is none, start one. With the same
-            corpus and settings, the result is bit-identical to that of an uninterrupted run
+            corpus and settings, an interrupted and an uninterrupted run have bit-identical results
 
         Raises
         ------
@@ -103,7 +102,7 @@ class TopicLearning(DocumentQuestions):
         shuffle = self.order != "stored"
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
         run = run_record.begun(self, corpus, seed)
-        corpus, held_out = starts.held_out(self.validation, corpus, seed)
+        corpus, held_out = preparation.held_out(self.validation, corpus, seed)
         run["passes"] = self._passes(corpus)
         before = self._model
         try:
@@ -129,7 +128,7 @@ class TopicLearning(DocumentQuestions):
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
         """Begin with what is given, if anything, for a corpus or a stream of so many tokens and documents."""
         if self.init is not None:
-            given.begin_with(model, self.init, n_tokens, n_docs, self.progress)
+            begin_with(model, self.init, n_tokens, n_docs, self.progress)
 
     def _given(self, model: Model) -> Sequence[str]:
         """The arrays that `init` gives."""
@@ -159,10 +158,9 @@ class TopicLearning(DocumentQuestions):
     def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Continue learning: one pass over the documents, in their order. New words are added at the end.
 
-        Texts are tokenised like those of the first call, without the words that were too common there. `vocabulary` is
-        that of `fit`. `total_samples` gives the size of the stream; without it, the
-        size is the number of documents seen so far or, at the start of a stream, enough to outweigh the topic-word
-        prior, at most 4000.
+        Texts are tokenised as in the first call, without the words that were too common there. `vocabulary` is as in
+        `fit`. `total_samples` gives the size of the stream; without it, the size is the number of documents seen so far
+        or, at the start of a stream, enough to outweigh the topic-word prior, at most 4000.
         """
         self._check()
         corpus = self._next_documents(X, vocabulary)
@@ -170,8 +168,8 @@ class TopicLearning(DocumentQuestions):
             return self._go_on(corpus, 1)
         model = self._new_model(corpus, self._seed())
         self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
-        total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
-        streams.scale(model, total / corpus.n_docs)
+        total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        preparation.scale(model, total / corpus.n_docs)
         self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
         self._model = model
         self._learn(corpus, 1, None, order="stored", total=total)
@@ -180,12 +178,7 @@ class TopicLearning(DocumentQuestions):
 
     @answering
     def update(
-        self,
-        corpus: Any,
-        *,
-        first_new: int | None = None,
-        only_new: bool = True,
-        max_iter: int | None = None,
+        self, corpus: Any, *, first_new: int | None = None, only_new: bool = True, max_iter: int | None = None
     ) -> Self:
         """Go on with a corpus to which documents were appended since it was learned from.
 
@@ -195,10 +188,10 @@ class TopicLearning(DocumentQuestions):
         Parameters
         ----------
         corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them, or its path
-        first_new : source row of the first new document; None for the first after those of `fit` and earlier updates,
+        first_new : source row of the first new document; None for the first that `fit` and updates have not seen,
             which the record of the run (`run_`) has for a stored corpus
         only_new : learn from the new documents alone; False for all
-        max_iter : passes over these documents; None for 1 over new documents, and for those of the estimator over all
+        max_iter : passes over these documents; None for 1 over new documents, and the estimator's over all
 
         Raises
         ------
@@ -213,8 +206,8 @@ class TopicLearning(DocumentQuestions):
         if max_iter is not None:
             require_positive("max_iter", max_iter)
         model, corpus = self._fitted(), self._next_documents(corpus, None)
-        new = growth.since(
-            corpus, growth.first_new_row(self.run_, corpus) if first_new is None else first_new
+        new = run_record.since(
+            corpus, run_record.first_new_row(self.run_, corpus) if first_new is None else first_new
         )
         needs_all = self._or_method("batch_size") is None or model.document_state is not None
         if not new.n_docs and only_new:
@@ -223,7 +216,7 @@ class TopicLearning(DocumentQuestions):
             )
         if only_new and not needs_all:
             return self._go_on(new, max_iter or 1)
-        n_earlier = corpus.n_docs - new.n_docs + growth.n_gone(self.run_, corpus)
+        n_earlier = corpus.n_docs - new.n_docs + run_record.n_gone(self.run_, corpus)
         if model.document_state is not None:
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
         return self._go_on(corpus, max_iter or self._passes(corpus), of_all=n_earlier > 0)
@@ -231,18 +224,23 @@ class TopicLearning(DocumentQuestions):
     def _go_on(self, corpus: Corpus, n_passes: int, of_all: bool = False) -> Self:
         """Learn from more documents; with `of_all`, from all that the model shall have seen, earlier ones included."""
         model = self._fitted()
-        corpus = streams.as_counted(model, corpus)
-        starts.refuse_empty(corpus)
-        streams.warn_of_left_out(model, corpus)
-        streams.end_pass(model)
-        axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
-        streams.grow(model, axes, of_all=of_all)
+        corpus = preparation.as_counted(model, corpus)
+        preparation.refuse_empty(corpus)
+        preparation.warn_of_left_out(model, corpus)
+        self._extend(corpus, of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
-        streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
-        total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        preparation.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
+        total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
         self._learn(corpus, n_passes, None, order=None if of_all else "stored", total=total)
         self.n_iter_ += n_passes
         return self
+
+    def _extend(self, corpus: Corpus, of_all: bool) -> None:
+        """End a pass that was cut short, and give the model the new words and authors of the documents."""
+        model = self._fitted()
+        preparation.end_pass(model)
+        axes = axes_of(model.method.model, corpus, **self._workers())
+        preparation.grow(model, axes, of_all=of_all)
 
     def _first_documents(self, X: Any, vocabulary: Any, shuffle: bool, seed: int = 0) -> Corpus:
         vocabulary = kept_vocabulary(vocabulary)
@@ -275,13 +273,15 @@ class TopicLearning(DocumentQuestions):
         total: float | None = None,
         saver: Saver | None = None,
     ) -> None:
+
+        def score(model: TopicModel) -> float:
+            return log_predictive(model, held_out, **self._workers(False)).value
+
         limits = Limits(
             max_iter,
             self.max_time,
             self._or_method("tol"),
-            None
-            if held_out is None
-            else lambda model: _score(model, held_out, self._client(), self.n_threads),
+            None if held_out is None else score,
             self.evaluate_every,
             self.patience,
             tuple(self.callbacks),
@@ -295,8 +295,7 @@ class TopicLearning(DocumentQuestions):
             slice_size=self._or_method("slice_size"),
             order=order or self.order,
             total_docs=total,
-            client=self._client(),
-            n_threads=self.n_threads,
+            **self._workers(),
             saver=saver,
             replicas=self.replicas,
             replica_updates=self.replica_updates,
@@ -305,12 +304,12 @@ class TopicLearning(DocumentQuestions):
         self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
-        starts.check_corpus(corpus)
+        preparation.check_corpus(corpus)
         method, options = self._method_and_options()
         return new_model(
             method,
             self._components(),
-            axes_of(method.model, corpus, self._client(), self.n_threads),
+            axes_of(method.model, corpus, **self._workers()),
             n_tokens=corpus.n_tokens,
             priors={name: getattr(self, name) for name in self._priors},
             options=options,
@@ -356,7 +355,7 @@ class TopicLearning(DocumentQuestions):
         CorpusExists
             When a model is there and `overwrite` is false, or something else is.
         """
-        saved_settings.save_model(self, url, storage_options, overwrite=overwrite)
+        checkpoints.save_model(self, url, storage_options, overwrite=overwrite)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)
@@ -387,12 +386,6 @@ class TopicLearning(DocumentQuestions):
                 f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "
                 f"{type(self).__name__} fits models with {self._models}; see 'Add a model' in the documentation"
             )
-        starts.check_settings(self)
+        preparation.check_settings(self)
         sizes = self._or_method("slice_size"), self._or_method("batch_size")
         check_slice_size(method.load_kernel(), *sizes)
-
-
-def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:
-    from bigtopic.evaluation import log_predictive
-
-    return log_predictive(model, held_out, client=client or False, n_threads=n_threads).value

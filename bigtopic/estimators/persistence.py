@@ -10,7 +10,7 @@ from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
-from bigtopic.estimators.starts import check_settings
+from bigtopic.estimators.support.preparation import check_settings
 from bigtopic.methods import Method
 from bigtopic.state.checkpoints.versions import load_newest
 
@@ -54,7 +54,12 @@ def load_model(
     """
     model, extra, url = load_newest(url, method, storage_options)
     if token_pattern is not None:
-        _give_pattern(token_pattern, model.text or {}, url)
+        stored = (model.text or {}).get("token_pattern")
+        if stored != TextSettings(token_pattern=token_pattern).token_pattern:
+            raise SettingError(
+                f"{argument('token_pattern', token_pattern)}: the texts of the model at {url} were tokenised with "
+                f"{stored!r}"
+            )
     name = extra.get("estimator", "LDA")
     if name not in KINDS:
         raise ModelError(
@@ -63,13 +68,15 @@ def load_model(
     known = KINDS[name]().get_params()
     estimator = KINDS[name](**{k: v for k, v in extra.get("params", {}).items() if k in known})
     _check(estimator, url)
+    labels = extra.get("labels")
+    if labels is not None and len(labels) != model.n_components:
+        raise ModelError(
+            f"the model at {url} is damaged: it has {len(labels)} labels of {model.n_components} topics"
+        )
     estimator.method = method or estimator.method
-    estimator._model = model
-    estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
-    estimator.n_iter_ = extra.get("n_iter", 0)
-    estimator.run_ = extra.get("run")
-    estimator._pair_words = extra.get("pair_words")
-    estimator._labels = _labels(extra.get("labels"), model.n_components, url)
+    estimator._model, estimator._labels = model, labels
+    estimator.n_docs_seen_, estimator.n_iter_ = extra.get("n_docs_seen", 0), extra.get("n_iter", 0)
+    estimator.run_, estimator._pair_words = extra.get("run"), extra.get("pair_words")
     return estimator
 
 
@@ -86,19 +93,3 @@ def _check(estimator: Any, url: Any) -> None:
         check_settings(type(estimator)(**params))
     except SettingError as error:
         raise ModelError(f"the model at {url} is damaged: {error}") from error
-
-
-def _labels(labels: list[str | None] | None, n_components: int, url: Any) -> list[str | None] | None:
-    if labels is not None and len(labels) != n_components:
-        raise ModelError(
-            f"the model at {url} is damaged: it has {len(labels)} labels of {n_components} topics"
-        )
-    return labels
-
-
-def _give_pattern(pattern: str, text: Mapping[str, Any], url: Any) -> None:
-    stored = text.get("token_pattern")
-    if stored != TextSettings(token_pattern=pattern).token_pattern:
-        raise SettingError(
-            f"{argument('token_pattern', pattern)}: the texts of the model at {url} were tokenised with {stored!r}"
-        )

@@ -9,9 +9,10 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, argument, require
-from bigtopic.estimators.contract.base import Estimator
+from bigtopic.estimators.base import Estimator
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.evaluation.source import labels_of
+from bigtopic.estimators.support.run_record import last_score
+from bigtopic.evaluation.source import labels_of, top_words
 from bigtopic.questions.words import top_labels
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
@@ -47,7 +48,6 @@ class FittedTopics(Estimator):
     @answering
     def topics(self, n_top: int = 10) -> list[list[tuple[str, float]]]:
         """The most probable words of each topic: [[(word, probability), ...], ...]; see also `unused_topics_`."""
-        from bigtopic.evaluation.source import top_words
 
         require_positive("n_top", n_top)
         ids, probabilities = top_words(self.topic_source(), min(n_top, len(self.vocabulary_)))
@@ -84,11 +84,7 @@ class FittedTopics(Estimator):
 
         `n_top` may also be given as `topn`, as in gensim.
         """
-        if not is_whole(topic) or not 0 <= topic < self._fitted().n_components:
-            raise SettingError(
-                f"{argument('topic', topic)}: must be in 0 .. {self._fitted().n_components - 1}"
-            )
-        return self.topics(n_top)[topic]
+        return self.topics(n_top)[self._topic(topic)]
 
     @renamed(topn="n_top")
     @answering
@@ -161,7 +157,7 @@ class FittedTopics(Estimator):
 
     @property
     def topic_labels_(self) -> list[str]:
-        """The topics' labels: those of `set_topic_labels`, else the three most probable words."""
+        """The topics' labels, from `set_topic_labels`, else the three most probable words."""
         return top_labels(self.topic_source())
 
     @property
@@ -218,26 +214,29 @@ class FittedTopics(Estimator):
         prefix = type(self).__name__.lower()
         return np.asarray([f"{prefix}{k}" for k in range(self._fitted().n_components)], dtype=object)
 
+    def _topic(self, topic: Any) -> int:
+        n = self._fitted().n_components
+        if not is_whole(topic) or not 0 <= topic < n:
+            raise SettingError(f"{argument('topic', topic)}: must be in 0 .. {n - 1}")
+        return int(topic)
+
     def _fitted(self) -> TopicModel:
         if self._model is None:
             raise NotFitted(f"this {type(self).__name__} has no topics yet; call fit first")
         return self._model
 
-    def _is_fitted(self) -> bool:
+    def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._is_fitted()
-
     def _repr_html_(self) -> str:
-        if not self._is_fitted():
+        if self._model is None:
             return cards.card(repr(self))
-        scores = [row["score"] for row in self.history_ if row.get("score") is not None]
+        score = last_score(self.history_)
         passes = self._fitted().cursor.pass_number
         values = {
             "trained": f"{counted(passes, 'pass', 'passes')}, {counted(self.n_batch_iter_, 'update')}",
             "words": f"{self.n_features_in_:,}",
-            "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
+            "held-out score": "" if score is None else f"{score:.4f} nats per token",
         }
         topics = cards.scrolling(["topic", "its 8 most probable words"], self.show_topics(8))
         return cards.card(repr(self), cards.figures(values), topics)

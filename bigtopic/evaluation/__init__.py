@@ -5,14 +5,12 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
-from bigtopic.evaluation.by_author import by_author
-from bigtopic.evaluation.coherence import Coherence, coherence
+from bigtopic.evaluation.coherence import Coherence, by_author, coherence
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
-from bigtopic.evaluation.record_split import split_records
-from bigtopic.evaluation.records import RecordScore, log_records
+from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
 __all__ = [

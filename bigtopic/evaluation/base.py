@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = [
     "completed",
     "for_words",
     "renamed_settings",
+    "text_faults",
 ]
 
 Fault = tuple[str, str, Any]  # (attribute, what it must be, what it is)
@@ -141,9 +143,8 @@ class Setting(NamedTuple):
 
 def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
     """What is given, under the settings' current names; an old name that another setting has now is that setting's."""
-    old = {setting.formerly: name for name, setting in settings.items() if setting.formerly}
-    old = {former: name for former, name in old.items() if former not in settings}
-    return current_names(given, old)
+    old = {setting.formerly: name for name, setting in settings.items()}
+    return current_names(given, {former: old[former] for former in old.keys() - settings.keys() - {""}})
 
 
 def completed(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,14 +168,9 @@ def for_words(
 ) -> Mapping[str, Setting]:
     """The settings with a default `n_top`, unless it is given, that is not larger than the number of words."""
     n_top = settings.get("n_top")
-    if (
-        n_top is None
-        or "n_top" in given
-        or type(n_top.default) is not int
-        or n_top.default <= subject.n_words
-    ):
+    if n_top is None or "n_top" in given or type(n_top.default) is not int:
         return settings
-    return {**settings, "n_top": n_top._replace(default=subject.n_words)}
+    return {**settings, "n_top": n_top._replace(default=min(n_top.default, subject.n_words))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,16 +238,12 @@ class Measure:
 
     def for_words(self, subject: Subject, given: Mapping[str, Any]) -> Measure:
         """The measure with a default `n_top`, if it has that setting, that is not larger than the vocabulary."""
-        settings = for_words(self.settings, subject, given)
-        return self if settings is self.settings else replace(self, settings=settings)
+        return replace(self, settings=for_words(self.settings, subject, given))
 
     def asks_the_same(self, other: Measure) -> bool:
         """Whether both compute the same from blocks, so that with equal settings one computation serves both."""
-        own, others = (
-            (measure.prepare, measure.of_block, measure.combine, measure.start, measure.doc_topics)
-            for measure in (self, other)
-        )
-        return own == others
+        of_blocks = attrgetter("prepare", "of_block", "combine", "start", "doc_topics")
+        return bool(of_blocks(self) == of_blocks(other))
 
 
 _CALLED_WITH = {
@@ -265,14 +257,19 @@ _CALLED_WITH = {
 
 def _faults(measure: Measure) -> Iterator[Fault]:
     """Attributes that are of another kind than they must be."""
-    for name in ("name", "title", "unit", "meaning", "paper"):
-        value = getattr(measure, name)
-        if not isinstance(value, str) or (name == "name" and not value):
-            yield name, "text", value
+    yield from text_faults(measure, "name", "title", "unit", "meaning", "paper")
     for name in _CALLED_WITH:
         value, optional = getattr(measure, name), name not in ("prepare", "finish")
         if not callable(value) and not (optional and value is None):
             yield name, "a function or None" if optional else "a function", value
+
+
+def text_faults(card: Any, *names: str) -> Iterator[Fault]:
+    """Those of these attributes of a measure or a plot that are not text; its name must not be empty."""
+    for name in names:
+        value = getattr(card, name)
+        if not isinstance(value, str) or (name == "name" and not value):
+            yield name, "text", value
 
 
 def check_card(where: str, settings: Any, faults: Iterable[Fault]) -> None:
@@ -283,16 +280,12 @@ def check_card(where: str, settings: Any, faults: Iterable[Fault]) -> None:
     SettingError
         When it has a fault; `where` begins the message.
     """
-    for attribute, wanted, found in (*faults, *_faults_of_settings(settings)):
-        raise SettingError(f"{where}: {attribute} must be {wanted}, found {found!r}")
+    by_name = isinstance(settings, Mapping) and all(isinstance(name, str) for name in settings)
+    found: list[Fault] = [*faults, *([] if by_name else [("settings", "{name: Setting}", settings)])]
+    for name, setting in settings.items() if by_name else ():
+        if not isinstance(setting, Setting):
+            found.append((f"settings[{name!r}]", "a Setting", setting))
+    for attribute, wanted, value in found:
+        raise SettingError(f"{where}: {attribute} must be {wanted}, found {value!r}")
     for name, setting in settings.items():
         setting.check(f"{where}: settings[{name!r}]", setting.default)
-
-
-def _faults_of_settings(settings: Any) -> Iterator[Fault]:
-    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
-        yield "settings", "{name: Setting}", settings
-        return
-    for name, setting in settings.items():
-        if not isinstance(setting, Setting):
-            yield f"settings[{name!r}]", "a Setting", setting

@@ -1,4 +1,4 @@
-"""Coherence: whether the top words of a topic occur in the same documents.
+"""Coherence: whether the top words of a topic occur in the same documents, or are used by the same authors.
 
 Measures of coherence differ in how they score a pair of words, of which D(u), D(v) and D(u, v) of D documents hold the
 first, the second and both. Each is a file in `measures/`, made by `of_pairs`; one count of pairs serves all of them.
@@ -15,17 +15,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError, VocabularyMismatch, argument
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import top_words
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
-from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
+from bigtopic.kernels.support.entry import frozen
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed, renamed_attribute
 
-__all__ = ["Coherence", "coherence", "of_pairs"]
+__all__ = ["Coherence", "by_author", "coherence", "of_pairs"]
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,8 @@ def coherence(
     VocabularyMismatch
         When no top word is in the corpus.
     """
-    kinds = {
-        found.name: found for found in map(measures.load, measures.names()) if found.of_block is _of_block
-    }
+    known = map(measures.load, measures.names())
+    kinds = {found.name: found for found in known if found.of_block is _of_block}
     if measure not in kinds:
         raise SettingError(
             f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"
@@ -174,7 +175,6 @@ def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
 def _of_block(state: _State, documents: Documents) -> np.ndarray:
     """Documents of the block that hold pairs of top words, int64 (n_components, n_top, n_top). See `count_pairs`."""
     from bigtopic.evaluation._kernels import count_pairs
-    from bigtopic.kernels.support.entry import frozen
 
     block = documents.block
     counts = np.zeros((*state.shape, state.shape[1]), np.int64)
@@ -197,3 +197,46 @@ def _finish(name: str, score: PairScore, mean: bool, state: _State, counts: np.n
     np.divide(total, n_judged if mean else 1, out=per_topic, where=n_judged > 0)
     value = float(np.nanmean(per_topic)) if judged.any() else float("nan")
     return Coherence(value, per_topic, float(1 - judged.mean()), name, n_top, state.n_docs)
+
+
+def by_author(corpus: Any) -> Corpus:
+    """A corpus in memory whose documents are the authors of another; a document counts for each of its authors.
+
+    `coherence(model, by_author(corpus))` is author coherence: two words go together where an author uses both.
+
+    Parameters
+    ----------
+    corpus : documents with authors, or the path of their corpus
+
+    Returns
+    -------
+    Corpus
+        Ids are the authors' names; authors without words are left out. It takes 8 bytes for each distinct word of each
+        author
+
+    Raises
+    ------
+    InputError
+        When the documents have no authors.
+
+    References
+    ----------
+    Mortensen (2017), "The author-topic model", section 2.4.
+    """
+    from scipy.sparse import csr_matrix
+
+    corpus = documents_of(corpus)
+    if corpus.author_vocabulary is None:
+        raise InputError(f"{argument('corpus')}: its documents have no authors; {WITH_AUTHORS}")
+    whole = csr_matrix((corpus.n_authors, corpus.n_words), dtype=np.float32)
+    for block in corpus.blocks():
+        if block.authors is None:
+            continue
+        shape = block.n_docs, corpus.n_authors
+        ones = np.ones(len(block.authors), np.float32)
+        wrote = csr_matrix((ones, block.authors, block.author_indptr), shape)
+        counts = csr_matrix((block.counts, block.words, block.indptr), (block.n_docs, corpus.n_words))
+        whole = whole + wrote.T @ counts
+    used = np.flatnonzero(np.diff(whole.indptr))
+    names = [corpus.author_vocabulary[int(author)] for author in used]
+    return from_matrix(whole[used], corpus.vocabulary, shuffle=False, ids=names)

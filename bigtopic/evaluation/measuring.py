@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -12,8 +12,7 @@ import numpy as np
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
-from bigtopic.evaluation.subject import Documents, Inference, Subject
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
 from bigtopic.support import cards
 from bigtopic.types import Block
 from bigtopic.wording import printable
@@ -158,25 +157,60 @@ def results_of(
 ) -> list[Result]:
     """A result for each measure; a block is read once for all of them. Measures take the settings that they have."""
     questions: list[_Question] = []
-    places = []
+    answers = []
     for one in measures:
         own = one.for_words(subject, settings).complete(settings)
-        same = (i for i, q in enumerate(questions) if q.settings == own and q.measure.asks_the_same(one))
-        places.append(next(same, len(questions)))
-        if places[-1] == len(questions):
-            with noting(f"measure {one.name!r}: prepare"):
-                questions.append(_Question(one, own, one.prepare(subject, own)))
+        same = (q for q in questions if q.settings == own and q.measure.asks_the_same(one))
+        question = next(same, None)
+        if question is None:
+            question = _Question(one, subject, own)
+            questions.append(question)
+        answers.append((one, question))
     title = ", ".join(one.title for one in measures)
-    totals = _totals(questions, subject, title, client, n_threads)
-    return [
-        _finished(one, questions[place].state, totals[place], subject)
-        for one, place in zip(measures, places, strict=True)
-    ]
+    if of_blocks := [question for question in questions if question.measure.of_block is not None]:
+        inference = subject.inference if any(q.measure.doc_topics for q in of_blocks) else None
+        asked = [(q.measure.name, q.measure.of_block, q.state) for q in of_blocks]
+        for pieces in over_blocks(
+            partial(_pieces, asked, inference), subject.corpus, title, client, n_threads
+        ):
+            for question, piece in zip(of_blocks, pieces, strict=True):
+                question.add(piece)
+    return [_finished(one, question, subject) for one, question in answers]
 
 
-def _finished(measure: Measure, state: Any, total: Any, subject: Subject) -> Result:
+class _Question:
+    """What a measure computes from the blocks: its state, and the total so far; None if it uses no blocks."""
+
+    def __init__(self, measure: Measure, subject: Subject, settings: Mapping[str, Any]) -> None:
+        self.measure, self.settings = measure, settings
+        with noting(f"measure {measure.name!r}: prepare"):
+            self.state = measure.prepare(subject, settings)
+        self.total: Any = None
+        if measure.start is not None:
+            with noting(f"measure {measure.name!r}: start"):
+                self.total = measure.start(self.state)
+
+    def add(self, piece: Any) -> None:
+        if self.total is None:
+            self.total = piece
+            return
+        assert self.measure.combine is not None
+        with noting(f"measure {self.measure.name!r}: combine"):
+            self.total = self.measure.combine(self.total, piece)
+
+
+def _pieces(asked: Sequence[tuple[str, Any, Any]], inference: Inference | None, block: Block) -> list[Any]:
+    """The pieces of one block, for each measure that is asked, with its state: pure, and sent to workers."""
+    documents, pieces = Documents(block, inference), []
+    for name, of_block, state in asked:
+        with noting(f"measure {name!r}: of_block"):
+            pieces.append(of_block(state, documents))
+    return pieces
+
+
+def _finished(measure: Measure, question: _Question, subject: Subject) -> Result:
     with noting(f"measure {measure.name!r}: finish"):
-        result: Any = measure.finish(state, total)
+        result: Any = measure.finish(question.state, question.total)
     where = f"measure {measure.name!r}: finish returned"
     if not isinstance(result, Result) or not isinstance(getattr(result, "value", None), Real):
         raise SettingError(
@@ -184,74 +218,13 @@ def _finished(measure: Measure, state: Any, total: Any, subject: Subject) -> Res
         )
     if np.isinf(result.value):
         raise SettingError(f"{where} the value {result.value}; values are finite, or nan")
-    if result.per_topic is not None:
-        _check_per_topic(where, result.per_topic, subject.n_components)
-        object.__setattr__(result, "topic_labels", subject.topic_labels)  # results are frozen
+    if (values := result.per_topic) is None:
+        return result
+    shape: Any = (subject.n_components,)
+    if not isinstance(values, np.ndarray) or values.shape != shape:
+        found = f"of shape {values.shape}" if isinstance(values, np.ndarray) else repr(values)
+        raise SettingError(f"{where} per_topic {found}; it must be an array of shape ({shape[0]},)")
+    if values.dtype.kind not in "iuf" or np.isinf(values).any():
+        raise SettingError(f"{where} per_topic with {values.dtype} values {values}; they are finite, or nan")
+    object.__setattr__(result, "topic_labels", subject.topic_labels)  # results are frozen
     return result
-
-
-def _check_per_topic(where: str, per_topic: Any, n_components: int) -> None:
-    if not isinstance(per_topic, np.ndarray) or per_topic.shape != (n_components,):
-        found = f"of shape {per_topic.shape}" if isinstance(per_topic, np.ndarray) else repr(per_topic)
-        raise SettingError(f"{where} per_topic {found}; it must be an array of shape ({n_components},)")
-    if per_topic.dtype.kind not in "iuf" or np.isinf(per_topic).any():
-        raise SettingError(
-            f"{where} per_topic with {per_topic.dtype} values {per_topic}; they are finite, or nan"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Question:
-    """What a measure computes from the blocks."""
-
-    measure: Measure
-    settings: Mapping[str, Any]
-    state: Any
-
-
-def _totals(
-    questions: Sequence[_Question], subject: Subject, title: str, client: Any, n_threads: int | None
-) -> list[Any]:
-    """The total of each question; None for those that use no blocks."""
-    totals = [_start(question) for question in questions]
-    of_blocks = [i for i, q in enumerate(questions) if q.measure.of_block is not None]
-    if not of_blocks:
-        return totals
-    infers = any(questions[i].measure.doc_topics for i in of_blocks)
-    task = _OfBlock(
-        [(questions[i].measure.name, questions[i].measure.of_block, questions[i].state) for i in of_blocks],
-        subject.inference if infers else None,
-    )
-    for pieces in over_blocks(task, subject.corpus, title, client, n_threads):
-        for i, piece in zip(of_blocks, pieces, strict=True):
-            totals[i] = piece if totals[i] is None else _combined(questions[i].measure, totals[i], piece)
-    return totals
-
-
-def _start(question: _Question) -> Any:
-    if question.measure.start is None:
-        return None
-    with noting(f"measure {question.measure.name!r}: start"):
-        return question.measure.start(question.state)
-
-
-def _combined(measure: Measure, total: Any, piece: Any) -> Any:
-    assert measure.combine is not None
-    with noting(f"measure {measure.name!r}: combine"):
-        return measure.combine(total, piece)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfBlock:
-    """All questions about one block of documents: pure, and picklable for workers."""
-
-    questions: Sequence[tuple[str, Any, Any]]
-    inference: Inference | None
-
-    def __call__(self, block: Block) -> list[Any]:
-        documents = Documents(block, self.inference)
-        pieces = []
-        for name, of_block, state in self.questions:
-            with noting(f"measure {name!r}: of_block"):
-                pieces.append(of_block(state, documents))
-        return pieces

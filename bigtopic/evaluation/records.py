@@ -1,4 +1,7 @@
-"""Held-out records of a dual topic model: how probable their columns are, given their rows, and as pairs.
+"""Records of dual topic models: their distributions, splits of a corpus' records, and scores of held-out ones.
+
+    p(row, column)   =  sum_kj row_topics_rk joint_kj column_topics_cj
+    p(column | row)  =  p(row, column) / sum_k row_topics_rk joint_k.
 
 A record is one token of a row and a column that the model knows; others of the row are what it learned from. The
 conditional score, log p(column | row), compares with scores of other models; the joint one, log p(row, column), is on
@@ -9,21 +12,181 @@ Reference: Rugeles et al., "Infinite latent state replication", section 6.2, wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import InputError
+from bigtopic.corpus.blocks import document_tokens
+from bigtopic.corpus.order import checked_seed
+from bigtopic.corpus.part import Part
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.fold_in import word_map
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
-from bigtopic.evaluation.pair_source import PairSource, pairs_of
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
+from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
+from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
+from bigtopic.state.axes import mapping
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
 
-__all__ = ["RecordScore", "log_records"]
+__all__ = ["PairSource", "RecordScore", "log_records", "pairs_of", "split_records"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairSource:
+    """The distributions of a dual topic model, read by rows. Picklable for workers.
+
+    row_topics, column_topics : arrays of the params, (n_rows, ...) and (n_columns, ...)
+    joint : float64 (n_row_topics, n_column_topics), sums to 1
+    """
+
+    row_topics: LazyArray
+    column_topics: LazyArray
+    joint: np.ndarray
+
+    def of_rows(self, rows: Any = None) -> np.ndarray:
+        """p(row | row topic), float64 (n, n_row_topics). Raises SettingError like all methods."""
+        return _means(self.row_topics, "rows", rows)
+
+    def of_columns(self, columns: Any = None) -> np.ndarray:
+        """p(column | column topic), float64 (n, n_column_topics)."""
+        return _means(self.column_topics, "columns", columns)
+
+    def joint_probability(self, rows: Any, columns: Any) -> np.ndarray:
+        """p(row, column) of each pair, float64 (n,)."""
+        of_rows, of_columns = self.of_rows(rows), self.of_columns(columns)
+        if len(of_rows) != len(of_columns):
+            raise SettingError(
+                f"rows, columns: {len(of_rows)} rows and {len(of_columns)} columns; give a column for each row"
+            )
+        return np.einsum("ij,ij->i", of_rows @ self.joint, of_columns)
+
+    def row_probability(self, rows: Any) -> np.ndarray:
+        """p(row), float64 (n,)."""
+        marginal: np.ndarray = self.of_rows(rows) @ self.joint.sum(axis=1)
+        return marginal
+
+    def column_probabilities(self, rows: Any) -> np.ndarray:
+        """p(column | row), float64 (n, n_columns)."""
+        weights = self.of_rows(rows) @ self.joint
+        return weights / weights.sum(axis=1, keepdims=True) @ self.of_columns().T
+
+
+def pairs_of(model: Any) -> PairSource:
+    """The distributions of a fitted `DualTopicModel`, or of its `TopicModel`.
+
+    Raises
+    ------
+    SettingError
+        When it is neither.
+    """
+    known = getattr(model, "_model", model)
+    if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
+        raise SettingError(
+            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel"
+        )
+    array = known.estimate(JOINT)
+    joint = array.gather(None)[:, : array.n_components].astype(np.float64)
+    return PairSource(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
+
+
+def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:
+    if ids is not None:
+        ids, n = np.atleast_1d(ids), array.n_rows
+        if ids.shape == (0,):  # an empty list is an array of floats
+            ids = ids.astype(np.int32)
+        elif ids.ndim != 1 or ids.dtype.kind not in "iu" or not 0 <= ids.min() <= ids.max() < n:
+            raise SettingError(
+                f"{what}={ids!r:.60}: give whole numbers from 0 to {n - 1}, which number the model's {what}"
+            )
+        ids = ids.astype(np.int32)
+    return array.gather(ids)[:, : array.n_components] / array.weight_totals()
+
+
+_STEP = 1 << 16  # documents read together for figures
+
+
+def split_records(
+    records: CorpusOrPath, test_size: float = 0.1, random_state: int = 0
+) -> tuple[Corpus, Corpus]:
+    """Split the records of each row into train and test, as views: records are chosen when they are read.
+
+    Parameters
+    ----------
+    records : corpus, or its path, of whole counts
+    test_size : share of a row's records in the test, rounded; a row has at least one record in train, and one in the
+        test if it has two
+    random_state : seed that, together with the rows in the source, determines the choice
+
+    Raises
+    ------
+    SettingError
+        When `test_size` is not a share.
+    """
+    corpus, seed = documents_of(records, "records"), checked_seed(random_state)
+    if isinstance(test_size, bool) or not isinstance(test_size, float) or not 0 < test_size < 1:
+        raise SettingError(
+            f"{argument('test_size', test_size)}: must be a share of each row's records, between 0 and 1"
+        )
+    train, test = (
+        [_ChosenRecords(part, test_size, seed, side) for part in corpus.parts] for side in (False, True)
+    )
+    return replace(corpus, parts=train, counted=False), replace(corpus, parts=test, counted=False)
+
+
+class _ChosenRecords:
+    """The train or the test records of a part (a `corpus.part.Part`)."""
+
+    def __init__(self, base: Part, test_size: float, seed: int, test: bool) -> None:
+        self.base, self.test_size, self.seed, self.test = base, test_size, seed, test
+        self.name, self.n_docs, self.n_bytes, self.has_text = (
+            base.name,
+            base.n_docs,
+            base.n_bytes,
+            base.has_text,
+        )
+        self.rows, self.ids, self.texts, self.columns = base.rows, base.ids, base.texts, base.columns
+
+    @property
+    def nnz(self) -> int:
+        return self._figures[0]
+
+    @property
+    def n_tokens(self) -> float:
+        return self._figures[1]
+
+    @cached_property
+    def _figures(self) -> tuple[int, float]:
+        """Entries and tokens; they cost one pass."""
+        steps = range(0, self.n_docs, _STEP)
+        counts = [self.read(start, min(start + _STEP, self.n_docs)).counts for start in steps]
+        return sum(map(len, counts)), float(sum(own.sum(dtype=np.float64) for own in counts))
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.base.fingerprint}[records {self.test_size!r} {self.seed} {self.test}]"
+
+    def read(self, start: int, stop: int) -> Block:
+        from bigtopic.evaluation import _kernels
+
+        block = self.base.read(start, stop)
+        if (block.counts != np.floor(block.counts)).any():
+            raise InputError(
+                f"{self.name} has fractional counts, which are not records; give a corpus of counts"
+            )
+        counts = np.empty(len(block.counts), np.float32)
+        _kernels.observed_tokens(block.indptr, block.counts, block.rows, self.seed, self.test_size, counts)
+        chosen: Block = with_counts(block, counts if self.test else block.counts - counts)
+        return chosen
+
+    def entries(self, start: int, stop: int) -> np.ndarray:
+        return np.diff(self.read(start, stop).indptr)
+
+    def tokens(self, start: int, stop: int) -> np.ndarray:
+        return document_tokens(self.read(start, stop))
 
 
 @dataclass(frozen=True)
@@ -83,7 +246,7 @@ def log_records(
         When a row is not one of the model's, or the model knows no record's column.
     """
     corpus, known, pairs = documents_of(records, "records"), getattr(model, "_model", model), pairs_of(model)
-    measure = partial(_of_block, pairs, word_map(corpus, known.topic_source()))
+    measure = partial(_of_block, pairs, mapping(corpus.vocabulary, known.vocabulary))
     pieces = list(over_blocks(measure, corpus, "scoring", client, n_threads))
     conditional, joint, n_records, everything = (np.concatenate(own) for own in zip(*pieces, strict=True))
     scored = n_records > 0

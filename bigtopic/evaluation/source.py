@@ -11,10 +11,11 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
-from bigtopic.evaluation.largest import Largest
+from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
 
-__all__ = ["FLOOR", "TopicSource", "labels_of", "top_words", "topics_of"]
+__all__ = ["FLOOR", "Largest", "TopicSource", "labels_of", "top_words", "topics_of"]
+
 
 FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
 _ROWS = 1 << 15
@@ -130,7 +131,7 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
             f"{name}: topic weights must be finite, not negative, and not all zero within a topic"
         )
     n_components, n_words = weights.shape
-    known = _vocabulary(words, n_words)
+    known = Vocabulary(size=n_words) if words is None else _vocabulary(words)
     if known.size != n_words:
         raise VocabularyMismatch(
             f"the topics have shape ({n_components}, {n_words}), topics by words, but the vocabulary has "
@@ -143,9 +144,7 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
     return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
 
 
-def _vocabulary(words: Any, n_words: int) -> Vocabulary:
-    if words is None:
-        return Vocabulary(size=n_words)
+def _vocabulary(words: Any) -> Vocabulary:
     if hasattr(words, "get_feature_names_out"):  # a vectoriser
         words = words.get_feature_names_out()
     if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
@@ -156,15 +155,13 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
-    from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 
     values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
             f"{argument('doc_topic_prior')}: must be a positive number or {n_components} of them, from "
-            f"{SMALLEST_PRIOR:g} to "
-            f"{LARGEST_PRIOR:g}, found {prior!r}"
+            f"{SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}, found {prior!r}"
         )
     return np.broadcast_to(values, (n_components,)).copy()
 
@@ -192,3 +189,39 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
         rows = np.arange(start, min(start + _ROWS, source.n_words))
         found.add(rows, source.gather(rows.astype(np.int32)))
     return found.positions, found.values
+
+
+_FEW = 8  # times n: rows that are sorted as they are
+
+
+class Largest:
+    """The n largest entries of each column, over blocks of rows; ties go to the earlier row.
+
+    Attributes
+    ----------
+    positions : int64 (n_columns, n), rows of the entries, largest first; fewer than n if there are fewer rows
+    values : (n_columns, n), the entries
+    """
+
+    def __init__(self, n_columns: int, n: int) -> None:
+        self._n = n
+        self.positions = np.zeros((n_columns, 0), np.int64)
+        self.values = np.zeros((n_columns, 0), np.float32)
+
+    def add(self, positions: np.ndarray, values: np.ndarray) -> None:
+        """Rows `positions` (n,), ascending, with `values` (n, n_columns)."""
+        positions, values = self._near(positions, values)
+        # What was found so far comes first: a stable sort keeps ties in their order.
+        values = np.hstack([self.values, values.T])
+        positions = np.hstack([self.positions, np.broadcast_to(positions, (len(values), len(positions)))])
+        best = np.argsort(-values, axis=1, kind="stable")[:, : self._n]
+        self.positions = np.take_along_axis(positions, best, 1)
+        self.values = np.take_along_axis(values, best, 1)
+
+    def _near(self, positions: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that are among the n largest of some column: a selection costs less than a sort of all of them."""
+        if len(positions) < _FEW * self._n:
+            return positions, values
+        least = np.partition(values, -self._n, axis=0)[-self._n]
+        near = (values >= least).any(axis=1)
+        return positions[near], values[near]

@@ -1,20 +1,151 @@
-"""The subject of measures: topics, and documents in blocks."""
+"""The subject of measures, topics and documents in blocks, and the one pass over a corpus that serves all of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, argument
-from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
-from bigtopic.evaluation.source import TopicSource, labels_of, topics_of
-from bigtopic.types import Block, Docs
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
+from bigtopic.kernels import load
+from bigtopic.parallel.cluster import bounded_map, default_threads, resolve_client
+from bigtopic.parallel.progress import Progress
+from bigtopic.parallel.shared_files import corpus_in_reach
+from bigtopic.plan.slices import make_docs
+from bigtopic.state.axes import mapping
+from bigtopic.state.lazy_array import padded
+from bigtopic.types import Block, Docs, Hyper, View
 
-__all__ = ["Documents", "Inference", "Subject"]
+__all__ = [
+    "CorpusOrPath",
+    "Documents",
+    "Inference",
+    "Subject",
+    "documents_of",
+    "fold_in",
+    "local_docs",
+    "over_blocks",
+    "topic_rows",
+    "with_counts",
+]
+
+
+CorpusOrPath = Corpus | str | PathLike[str]
+
+_ENTRIES = 1 << 18
+_FEWEST_ENTRIES = 1 << 13
+_BLOCKS = 8  # of a small corpus, so that every processor has work
+
+
+def documents_of(corpus: Any, name: str = "corpus") -> Corpus:
+    """A corpus, given as it is or by its path; errors begin with the name of the argument.
+
+    Raises
+    ------
+    SettingError
+        When `corpus` is neither.
+    InputError
+        When it has no documents.
+    """
+    if isinstance(corpus, str | PathLike):
+        corpus = open_corpus(corpus)
+    if hasattr(corpus, "topic_source"):
+        raise SettingError(
+            f"{argument(name)}: {type(corpus).__name__} is a model; give the model first, then the corpus"
+        )
+    if not isinstance(corpus, Corpus):
+        raise SettingError(
+            f"{argument(name)}: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix "
+            "makes one from a matrix, bigtopic.ingest from anything else"
+        )
+    if not corpus.n_docs:
+        raise InputError(f"{argument(name)}: it has no documents; pass a corpus that has some")
+    return corpus
+
+
+def over_blocks(
+    measure: Callable[[Block], Any],
+    corpus: Corpus,
+    description: str,
+    client: Any = None,
+    n_threads: int | None = None,
+) -> Iterator[Any]:
+    """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
+
+    Workers read their own blocks; `measure` is sent to them once.
+    """
+
+    client = resolve_client(client)
+    workers = {"client": client, "n_threads": n_threads or default_threads()}
+    n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
+    with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
+        for n_docs, result in bounded_map(_run, corpus.spans(n_entries), shared=(_Task(measure),), **workers):
+            progress.update(n_docs)
+            yield result
+
+
+class _Task:
+    """Hides a callable from Dask, which would otherwise take it for a task."""
+
+    def __init__(self, measure: Callable[[Block], Any]) -> None:
+        self.measure = measure
+
+
+def _run(task: _Task, span: tuple[Any, int, int]) -> tuple[int, Any]:
+    part, start, stop = span
+    return stop - start, task.measure(part.read(start, stop))
+
+
+def fold_in(
+    docs: Docs, topic_words: np.ndarray, source: TopicSource, max_iter: int = 50, tolerance: float = 0.0
+) -> np.ndarray:
+    """Posterior mean of the topics of each document, float32 (n_docs, n_components).
+
+    Parameters
+    ----------
+    docs : word ids are rows of `topic_words`
+    topic_words : from `topic_rows`
+    max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they stop (0: never)
+    """
+    kernel = load("vb")
+    options = {**kernel.options, "max_doc_update_iter": max_iter, "mean_change_tol": tolerance}
+    hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
+    doc_topics = kernel.run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
+    assert doc_topics is not None
+    return doc_topics
+
+
+def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
+    """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
+
+    rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
+    rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
+    return rows
+
+
+def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
+    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,). In the
+    corpus' order, so that all models are asked for the same tokens."""
+
+    without_authors = Block(block.indptr, block.words, block.counts, block.rows)
+    docs, axes = make_docs(without_authors, n_words, id_map, in_order=False)
+    ids = axes["word"]
+    assert ids is not None
+    return docs, ids
+
+
+def with_counts(docs: Any, counts: np.ndarray) -> Any:
+    """The documents (`Docs` or `Block`) with these counts, without the entries that are zero."""
+    kept = counts > 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[docs.indptr]
+    return replace(docs, indptr=indptr, words=docs.words[kept], counts=counts[kept])
+
 
 _MAX_ITER, _TOLERANCE = 100, 1e-3
 
@@ -76,7 +207,9 @@ class Subject:
     @cached_property
     def inference(self) -> Inference:
         """How the documents' words become topics."""
-        return Inference(self.source, word_map(self.corpus, self.source), self.corpus.n_words)
+        return Inference(
+            self.source, mapping(self.corpus.vocabulary, self.source.vocabulary), self.corpus.n_words
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +224,6 @@ class Inference:
     source: TopicSource
     id_map: np.ndarray | None
     n_words: int
-
-    def known(self, block: Block) -> tuple[Docs, np.ndarray]:
-        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
-        return local_docs(block, self.n_words, self.id_map)
 
 
 class Documents:
@@ -134,7 +263,9 @@ class Documents:
 
     @cached_property
     def _known(self) -> tuple[Docs, np.ndarray]:
-        return self._inferring().known(self.block)
+        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
+        inference = self._inferring()
+        return local_docs(self.block, inference.n_words, inference.id_map)
 
     def _inferring(self) -> Inference:
         if self._inference is None:

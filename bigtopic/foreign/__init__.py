@@ -6,10 +6,9 @@ when they are needed. Nothing pickled is loaded: models that are Python objects 
 
 from bigtopic.foreign.gensim import from_gensim, to_gensim
 from bigtopic.foreign.mallet import from_mallet, to_mallet
-from bigtopic.foreign.pandas import Frames, to_pandas
 from bigtopic.foreign.sklearn import from_sklearn, to_sklearn
+from bigtopic.foreign.tables import Frames, to_pandas, to_topicwizard
 from bigtopic.foreign.tomotopy import from_tomotopy, to_tomotopy
-from bigtopic.foreign.topicwizard import to_topicwizard
 
 __all__ = [
     "Frames",

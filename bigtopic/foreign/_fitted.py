@@ -1,22 +1,22 @@
-"""A fitted `LDA` from arrays of another library, and the arrays of one for another library."""
+"""A fitted `LDA` from arrays of another library, and the arrays or whole tokens of one for another library."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import BigtopicWarning, InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.lda import LDA
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.contract.scheme_steps import SMALLEST_PRIOR
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.new_model import new_model
 
-__all__ = ["Weights", "fitted", "shortest", "weights_of"]
+__all__ = ["Tokens", "Weights", "fitted", "shortest", "tokens_of", "weights_of"]
 
 
 class Weights(NamedTuple):
@@ -56,6 +56,11 @@ def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int
         When there is not one word for each column.
     """
     n_components, n_words = weights.statistics.shape
+    words = weights.words
+    if words is not None and len(words) != n_words:
+        raise VocabularyMismatch(
+            f"vocabulary: has {len(words)} words, but the topics have {n_words} columns; give one for each"
+        )
     check_params(n_words, n_components)
     if not np.isfinite(weights.statistics).all():
         raise InputError("topic weights: some are not finite; the model is damaged; train it again")
@@ -69,9 +74,8 @@ def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int
     with warnings.catch_warnings():  # of a decay that the other library was given
         warnings.simplefilter("ignore", BigtopicWarning)
         method, options = estimator._method_and_options()
-    model = new_model(
-        method, n_components, _vocabulary(weights), n_tokens=0.0, priors=priors, options=options
-    )
+    vocabulary = Vocabulary(size=n_words) if words is None else Vocabulary(words)
+    model = new_model(method, n_components, vocabulary, n_tokens=0.0, priors=priors, options=options)
     topics = model.topic_words
     topics.raw[:, :n_components] = np.maximum(weights.statistics, 0.0).T
     topics.fold()
@@ -105,12 +109,46 @@ def shortest(prior: Any) -> Any:
     return float(values.flat[0]) if values.size and (values == values.flat[0]).all() else values
 
 
-def _vocabulary(weights: Weights) -> Vocabulary:
-    n_words = weights.statistics.shape[1]
-    if weights.words is None:
-        return Vocabulary(size=n_words)
-    if len(weights.words) != n_words:
-        raise VocabularyMismatch(
-            f"vocabulary: has {len(weights.words)} words, but the topics have {n_words} columns; give one for each"
+_LENGTH = 1000  # tokens of a document: libraries have tables of topics by length
+
+
+class Tokens(NamedTuple):
+    """Tokens of a model, and its priors.
+
+    counts : int64 (n_components, n_words), of each word in each topic
+    doc_topic_prior : float64 (n_components,)
+    topic_word_prior : of all topics and words
+    words : of the columns
+    """
+
+    counts: np.ndarray
+    doc_topic_prior: np.ndarray
+    topic_word_prior: float
+    words: list[str]
+
+    def documents(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The topic of each document, and the columns of its tokens."""
+        for topic, counts in enumerate(self.counts):
+            tokens = np.repeat(np.arange(len(counts)), counts)
+            yield from ((topic, tokens[i : i + _LENGTH]) for i in range(0, len(tokens), _LENGTH))
+
+
+def tokens_of(model: Any) -> Tokens:
+    """The tokens of a fitted `LDA`, soft counts rounded.
+
+    Where words or topics have priors of their own, what these exceed the smallest by is rounded with the tokens.
+
+    Raises
+    ------
+    SettingError
+        When it is another model, or has less than one token of any word in a topic.
+    """
+    weights = weights_of(model)
+    smallest = float(weights.topic_word_prior.min())
+    counts = np.rint(weights.statistics + (weights.topic_word_prior - smallest)).astype(np.int64)
+    if not counts.any():
+        raise SettingError(
+            "model: has less than one token of every word in every topic, so nothing is left when its counts are "
+            f"rounded; train it on more documents, or choose {argument('method', 'cgs')}, which counts whole tokens"
         )
-    return Vocabulary(weights.words)
+    return Tokens(counts, weights.doc_topic_prior, smallest, list(weights.words or ()))

@@ -86,12 +86,16 @@ def to_gensim(model: LDA) -> Any:
     settings = {
         theirs: value for ours, theirs in _SETTINGS.items() if (value := getattr(model, ours)) is not None
     }
-    prior = shortest(weights.topic_word_prior)
+    known, dictionary = model.vocabulary_, require("gensim.corpora", "gensim").Dictionary()
+    dictionary.token2id = {word: i for i, word in enumerate(known)}
+    dictionary.num_docs = int(model.n_docs_seen_)
+    if known.document_frequency is not None:
+        dictionary.dfs = dict(enumerate(known.document_frequency.tolist()))
     found = gensim.LdaModel(
         num_topics=len(weights.statistics),
-        id2word=_dictionary(model),
+        id2word=dictionary,
         alpha=weights.doc_topic_prior,
-        eta=prior,
+        eta=shortest(weights.topic_word_prior),
         random_state=model.random_state_ % (1 << 32),
         **settings,
     )
@@ -100,14 +104,3 @@ def to_gensim(model: LDA) -> Any:
     found.num_updates = (model.n_batch_iter_ + 1) * found.chunksize
     found.sync_state()
     return found
-
-
-def _dictionary(model: LDA) -> Any:
-    """gensim's `Dictionary`, with the document frequencies if they are known."""
-    dictionary = require("gensim.corpora", "gensim").Dictionary()
-    known = model.vocabulary_
-    dictionary.token2id = {word: i for i, word in enumerate(known)}
-    dictionary.num_docs = int(model.n_docs_seen_)
-    if known.document_frequency is not None:
-        dictionary.dfs = dict(enumerate(known.document_frequency.tolist()))
-    return dictionary

@@ -13,8 +13,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError, require, warn
 from bigtopic.estimators.lda import LDA
-from bigtopic.foreign._fitted import Weights, fitted, shortest
-from bigtopic.foreign._tokens import tokens_of
+from bigtopic.foreign._fitted import Weights, fitted, shortest, tokens_of
 
 __all__ = ["from_tomotopy", "to_tomotopy"]
 
@@ -58,7 +57,7 @@ def from_tomotopy(model: Any) -> LDA:
 def to_tomotopy(model: LDA) -> Any:
     """Write a model for tomotopy.
 
-    Soft counts, those of variational Bayes for example, are rounded to whole tokens; the counts of `cgs` are whole.
+    Soft counts, such as variational Bayes', are rounded to whole tokens; the counts of `cgs` are whole.
     tomotopy holds every token, as if it had been trained on them.
 
     Returns

@@ -1,13 +1,13 @@
-"""Plots, as data, and the folder of them."""
+"""Plots, as data, the folder of them, and how one is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bigtopic.errors import SettingError, argument, either
-from bigtopic.evaluation import measures as measure_folder
+from bigtopic.errors import SettingError, argument, either, noting, require
+from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import (
     Fault,
     Measure,
@@ -16,15 +16,15 @@ from bigtopic.evaluation.base import (
     completed,
     for_words,
     renamed_settings,
+    text_faults,
 )
+from bigtopic.evaluation.measuring import Evaluation, results_of
+from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.state.contract.declaration_rules import check_arguments
 from bigtopic.support import discovery
 
-if TYPE_CHECKING:
-    from bigtopic.evaluation.measuring import Evaluation
-    from bigtopic.evaluation.subject import Subject
+__all__ = ["CURVES", "Plot", "draw", "load", "names"]
 
-__all__ = ["CURVES", "Plot", "load", "names"]
 
 _PACKAGE = "bigtopic.plots"
 _NEEDS = {
@@ -78,7 +78,7 @@ class Plot:
         check_card(where, self.settings, _faults(self))
         check_arguments(f"{where}: draw", self.draw, "figure", "subject", "results", "settings")
         try:
-            measure_folder.check_names(self.measures)
+            measures.check_names(self.measures)
         except SettingError as error:
             raise SettingError(f"{where}: measures: {error}") from error
 
@@ -127,10 +127,7 @@ class Plot:
 
 def _faults(plot: Plot) -> Iterator[Fault]:
     """Attributes that are of another kind than they must be."""
-    for name in ("name", "summary"):
-        value = getattr(plot, name)
-        if not isinstance(value, str) or (name == "name" and not value):
-            yield name, "text", value
+    yield from text_faults(plot, "name", "summary")
     if not callable(plot.draw):
         yield "draw", "a function", plot.draw
     if not _is_list(plot.needs, str) or not set(plot.needs) <= _NEEDS.keys():
@@ -140,11 +137,8 @@ def _faults(plot: Plot) -> Iterator[Fault]:
 
 
 def _is_list(value: Any, kind: Any) -> bool:
-    return (
-        isinstance(value, Sequence)
-        and not isinstance(value, str)
-        and all(isinstance(item, kind) for item in value)
-    )
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return listed and all(isinstance(item, kind) for item in value)
 
 
 def names() -> list[str]:
@@ -163,3 +157,57 @@ def load(name: str | Plot) -> Plot:
     if isinstance(name, Plot):
         return name
     return discovery.load(_PACKAGE, str(name), "PLOT", "plot", hyphens=True)
+
+
+def draw(
+    name: str | Plot,
+    model: Any,
+    corpus: CorpusOrPath | None = None,
+    *,
+    figure: Any = None,
+    vocabulary: Any = None,
+    client: Any = None,
+    n_threads: int | None = None,
+    **settings: Any,
+) -> Any:
+    """Draw a plot of a model.
+
+    Parameters
+    ----------
+    name : of a plot (`bigtopic.plots.names()`), or a `Plot`
+    model : see `bigtopic.evaluation.topics_of`, to which `vocabulary` is passed
+    corpus : documents, or the path of their corpus, for shares of topics, in one pass; some plots do without
+    figure : an empty matplotlib `Figure` or `SubFigure` to draw on, as it is; None for a new one that fits the plot
+    client, n_threads : see `bigtopic.evaluation.log_predictive`
+    settings : of the plot
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Or the `SubFigure` given. Notebooks show it; `savefig` writes it to a file.
+
+    Raises
+    ------
+    SettingError
+        When there is no such plot, it needs something that is not given, or a setting is not allowed.
+    MissingExtra
+        When matplotlib is not installed.
+    """
+    plot = load(name)
+    subject = Subject(model, None if corpus is None else documents_of(corpus), vocabulary)
+    values = plot.complete(settings, subject)
+    assert subject.source.n_components  # a model without topics is refused here
+    plot.check(subject)
+    require("matplotlib", "plots")
+    from bigtopic.plots._picture import Picture
+
+    if figure is None:
+        figure = Picture()
+    elif not hasattr(figure, "subplots"):
+        raise SettingError(f"figure: must be a matplotlib Figure or SubFigure, found {type(figure).__name__}")
+    asked = measures.chosen(plot.measures) if subject.documents is not None and plot.measures else []
+    results = results_of(asked, subject, values, client, n_threads) if asked else []
+    evaluation = Evaluation(list(zip(asked, results, strict=True)))
+    with noting(f"plot {plot.name!r}"):
+        plot.draw(figure, subject, evaluation, values)
+    return figure

@@ -31,7 +31,7 @@ def check_path(path: Any, storage_options: Mapping[str, Any] | None = None) -> N
         As `save`.
     """
     place = _place(path, storage_options)
-    _check(place)
+    check_replaceable(place, _BEGINNINGS, "a picture")
     check_outside_stores(place)
 
 
@@ -52,30 +52,26 @@ def save(figure: Any, path: Any, *, storage_options: Mapping[str, Any] | None = 
     Raises
     ------
     SettingError
-        When the path cannot be one, or its ending is not that of a picture.
+        When the path cannot be one, or does not end like a picture.
     StoreError
         When something other than a picture is there, it is inside a corpus or a model, or the system refuses to write.
     """
     place = _place(path, storage_options)
-    return write_output(place, encode(figure, _ending(place)[1:]), partial(_check, place))
+    check = partial(check_replaceable, place, _BEGINNINGS, "a picture")
+    return write_output(place, encode(figure, _path_of(place).suffix.lower()[1:]), check)
 
 
 def _place(path: Any, storage_options: Mapping[str, Any] | None) -> Place:
     place = Place.of(path, storage_options)
-    if _ending(place) not in _METADATA:
-        name = PurePosixPath(place.url.partition("::")[0]).name
+    if (found := _path_of(place)).suffix.lower() not in _METADATA:
         raise SettingError(
-            f"{argument('out')}: must end in one of {', '.join(sorted(_METADATA))}, found {name!r}"
+            f"{argument('out')}: must end in one of {', '.join(sorted(_METADATA))}, found {found.name!r}"
         )
     return place
 
 
-def _ending(place: Place) -> str:
-    return PurePosixPath(place.url.partition("::")[0]).suffix.lower()
-
-
-def _check(place: Place) -> None:
-    check_replaceable(place, _BEGINNINGS, "a picture")
+def _path_of(place: Place) -> PurePosixPath:
+    return PurePosixPath(place.url.partition("::")[0])
 
 
 def encode(figure: Any, format: str) -> bytes:
@@ -89,18 +85,14 @@ def encode(figure: Any, format: str) -> bytes:
     ):
         warnings.simplefilter("always")
         figure.savefig(buffer, format=format, dpi=_DPI, metadata=_METADATA[f".{format}"])
-    _pass_on(caught, format)
-    return buffer.getvalue()
-
-
-def _pass_on(caught: list[warnings.WarningMessage], format: str) -> None:
-    """One warning about all characters that the fonts lack, and the others as they are."""
+    # One warning about all characters that the fonts lack, and the others as they are.
     missing = [one for one in caught if "missing from font" in str(one.message)]
     if missing and format != "svg":
         warn(
             "the fonts of this machine lack characters of the words, which are drawn as boxes; write SVG instead, or "
-            "install a font that has them and name it in matplotlib's setting font.family",
+            "install a font that has them and name it in matplotlib's setting font.family"
         )
     for one in caught:
         if one not in missing:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return buffer.getvalue()

@@ -1,9 +1,12 @@
-"""What the plots have in common: colours, and text from data that nothing interprets."""
+"""What the plots have in common: colours, and text from data that nothing interprets, cut to its width."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -11,7 +14,19 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.source import TopicSource, top_words
 from bigtopic.wording import printable
 
-__all__ = ["ACCENT", "AS_IT_IS", "BAR", "bare", "heading", "label", "largest", "leading_words", "resize"]
+__all__ = [
+    "ACCENT",
+    "AS_IT_IS",
+    "BAR",
+    "bare",
+    "fitter",
+    "heading",
+    "label",
+    "largest",
+    "leading_words",
+    "resize",
+]
+
 
 BAR = "#56B4E9"  # both of Okabe, Ito 2008: told apart with any colour vision, and in grey
 ACCENT = "#0072B2"
@@ -85,3 +100,31 @@ def largest(sizes: Sequence[float] | np.ndarray, n: int) -> np.ndarray:
     if n < 1:
         raise SettingError(f"{argument('n_topics')}: must be at least 1, found {n}")
     return np.argsort(-np.asarray(sizes), kind="stable")[:n]
+
+
+_HINTING = 1.06  # letters of a PNG are rounded to whole pixels, and then up to this much wider
+
+
+def fitter(points: float, fontsize: str) -> Callable[[str], str]:
+    """A function that cuts text to a width in points, for matplotlib's font at this size, such as "small"."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font, measure = FontProperties(size=fontsize), TextToPath().get_text_width_height_descent
+    size = font.get_size_in_points()
+
+    def width(text: str) -> float:
+        with warnings.catch_warnings():
+            # of characters that the font lacks; told when the picture is saved
+            warnings.simplefilter("ignore")
+            drawn = float(measure(text, font, ismath=False)[0])
+        # Ideographs are as wide as the font is high, in the font of a reader who has them.
+        return max(_HINTING * drawn, size * sum(east_asian_width(character) in "WF" for character in text))
+
+    def fitted(text: str) -> str:
+        if width(text) <= points:
+            return text
+        n = bisect_right(range(1, len(text)), points, key=lambda n: width(f"{text[:n]}…"))
+        return f"{text[:n]}…"
+
+    return fitted

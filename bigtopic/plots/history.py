@@ -47,7 +47,7 @@ def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curv
 def _draw_curve(axes: Any, curve: Curve, title: str) -> None:
     xs, ys = zip(*curve, strict=True)
     axes.plot(xs, ys, "o-", color=ACCENT, linewidth=1.6, markersize=3.5 if len(xs) < 60 else 0)
-    last = f"{ys[-1]:#.4g}".replace("-", "−")  # a minus as long as those of the axis
+    last = f"{ys[-1]:#.4g}".replace("-", "−")  # as long as the axis' minus signs
     axes.annotate(last, curve[-1], (6, 0), textcoords="offset points", va="center", color=ACCENT)
     axes.set_ylabel(title)
     axes.set_xlim(left=0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.evaluation.base import Setting
-from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.records import pairs_of
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
 from bigtopic.plots._style import AS_IT_IS, heading, label, resize
@@ -29,21 +29,15 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     image = axes.imshow(pairs.joint, cmap="Blues", vmin=0.0, aspect="auto")
     rows = [f"{k}  {label(own, _LONGEST)}".rstrip() for k, own in enumerate(labels_of(subject.source))]
     axes.set_yticks(range(n_rows), rows, fontsize="small", **AS_IT_IS)
-    names = [
-        f"{j}  {words}" for j, words in enumerate(_names(pairs.of_columns(), subject, settings["n_top"]))
-    ]
+    best = np.argsort(-pairs.of_columns(), axis=0, kind="stable")[: settings["n_top"]].T
+    vocabulary = subject.source.vocabulary
+    texts = [" ".join(vocabulary[int(i)] for i in own) for own in best]  # the most probable columns of each
+    names = [f"{j}  {label(text, _LONGEST)}" for j, text in enumerate(texts)]
     axes.set_xticks(range(n_columns), names, rotation=90, fontsize="small", **AS_IT_IS)
     axes.set_ylabel("row topic")
     axes.set_xlabel("column topic")
     figure.colorbar(image, ax=axes).set_label("probability of the pair", fontsize="small")
     heading(figure, f"{n_rows} row topics and {n_columns} column topics")
-
-
-def _names(columns: np.ndarray, subject: Any, n_top: int) -> list[str]:
-    """The most probable columns of each column topic, as one text."""
-    best = np.argsort(-columns, axis=0, kind="stable")[:n_top].T
-    vocabulary = subject.source.vocabulary
-    return [label(" ".join(vocabulary[int(i)] for i in own), _LONGEST) for own in best]
 
 
 PLOT = Plot(

@@ -32,13 +32,8 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     axes.set_xlabel("share of the corpus' tokens")
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%")
     bare(axes)
-    heading(figure, _title(share, topics))
-
-
-def _title(share: np.ndarray, topics: np.ndarray) -> str:
-    if len(topics) == len(share):
-        return f"{len(share)} topics, largest first"
-    return f"The {len(topics)} largest of {len(share)} topics: {share[topics].sum():.0%} of the tokens"
+    shown = f"The {len(topics)} largest of {len(share)} topics: {share[topics].sum():.0%} of the tokens"
+    heading(figure, f"{len(share)} topics, largest first" if len(topics) == len(share) else shown)
 
 
 PLOT = Plot(

@@ -13,42 +13,36 @@ import numpy as np
 from bigtopic.evaluation.base import Setting
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
-from bigtopic.plots._fit import fitter
-from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, label, largest, leading_words, resize
+from bigtopic.plots._style import AS_IT_IS, BAR, bare, fitter, heading, label, largest, leading_words, resize
 
 __all__ = ["PLOT"]
 
 _COLUMNS = 4
 _INDENT = 3  # points
-_MARGIN = (
-    18  # points of a column that are not its panel's: space between panels, half a number below the axis
-)
+# points of a column that are not its panel's: space between panels, half a number below the axis
+_MARGIN = 18
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     words, probabilities = leading_words(subject.source, settings["n_top"])
     share = results["prevalence"].share if "prevalence" in results else None
-    sizes = _weights(subject.source) if share is None else share
+    sizes = getattr(subject.source, "weights", None) if share is None else share
+    if share is None and sizes is not None and np.allclose(sizes, sizes[0], rtol=1e-4):
+        sizes = None  # all topics have the same
     topics = largest(np.zeros(len(words)) if sizes is None else sizes, settings["n_topics"])
     panels = _panels(figure, len(topics), len(words[0]))
-    fitted = fitter(_column_width(figure, len(topics)) - _MARGIN - _INDENT, "small")
+    column_width = 72 * figure.bbox.width / figure.dpi / _grid(len(topics))[1]  # points
+    fitted = fitter(column_width - _MARGIN - _INDENT, "small")
     labels = labels_of(subject.source)
     for axes, k in zip(panels, topics, strict=True):
         title = f"topic {k}" if share is None else f"topic {k}, {share[k]:.1%}"
-        called = (
-            f"\n{fitted(label(labels[k], 60))}" if any(labels) else ""
-        )  # of all panels, or of none: they align
+        # of all panels, or of none: they align
+        called = f"\n{fitted(label(labels[k], 60))}" if any(labels) else ""
         axes.set_title(f"{title}{called}", loc="left", fontsize="small", fontweight="bold", **AS_IT_IS)
         _draw_words(axes, [fitted(word) for word in words[k]], probabilities[k])
     title = _title(len(topics), len(words), sizes is not None)
     heading(figure, title if share is None else f"{title}, with their shares of the corpus")
     figure.supxlabel("probability of a word in the topic", fontsize="small")
-
-
-def _weights(source: Any) -> np.ndarray | None:
-    """Weight of each topic in the model, (n_components,); None if it has none, or the same for all topics."""
-    weights = getattr(source, "weights", None)
-    return None if weights is None or np.allclose(weights, weights[0], rtol=1e-4) else weights
 
 
 def _panels(figure: Any, n: int, n_words: int) -> Sequence[Any]:
@@ -66,11 +60,6 @@ def _grid(n: int) -> tuple[int, int]:
     """Rows and columns of panels."""
     n_rows = -(-n // _COLUMNS)
     return n_rows, -(-n // n_rows)
-
-
-def _column_width(figure: Any, n: int) -> float:
-    """In points."""
-    return float(72 * figure.bbox.width / figure.dpi / _grid(n)[1])
 
 
 def _draw_words(axes: Any, words: Sequence[str], probabilities: np.ndarray) -> None:

@@ -23,6 +23,7 @@ from bigtopic.errors import SettingError, argument
 
 __all__ = ["DAY", "FREQUENCIES", "Dates", "Moment", "instant_texts"]
 
+FREQUENCIES = ("decade", "year", "quarter", "month", "week", "day")
 _ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?.*)?)?")
 _UNITS = {1e8: 1, 1e11: 10**3, 1e14: 10**6, 1e17: 10**9}  # size from which on: how many make a second
 _LAST = 1e20
@@ -33,15 +34,7 @@ _FORMATS = (
     "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %z %Y", "%d/%b/%Y:%H:%M:%S %z", "%m/%Y", "%B %Y", "%d.%m.%y",
 )  # fmt: skip
 _YEAR, _MONTH, _DAY_OF_MONTH = range(3)  # what is known
-_NEEDED = {
-    "decade": _YEAR,
-    "year": _YEAR,
-    "quarter": _MONTH,
-    "month": _MONTH,
-    "week": _DAY_OF_MONTH,
-    "day": _DAY_OF_MONTH,
-}
-FREQUENCIES = tuple(_NEEDED)
+_NEEDED = dict(zip(FREQUENCIES, (_YEAR, _YEAR, _MONTH, _MONTH, _DAY_OF_MONTH, _DAY_OF_MONTH), strict=True))
 
 
 class Moment(NamedTuple):
@@ -161,7 +154,11 @@ class Dates:
         if self._format is not None:
             what = f"which is not a date of {argument('date_format', self._format)}"
             return self._refused(value, what, "correct the format")
-        fitting = [one for one in _FORMATS if _fits(_text(value), one)]
+        fitting = []
+        for one in _FORMATS:
+            with suppress(ValueError):
+                dt.datetime.strptime(_text(value), one)
+                fitting.append(one)
         if isinstance(value, int | float) and abs(value) < min(_UNITS):
             fitting = ["%s"]
         formats = " or ".join(argument("date_format", one) for one in fitting) or argument("date_format")
@@ -198,22 +195,15 @@ def _formatted(text: str, form: str) -> Moment:
     return Moment(time.year, time.month if parts & set("mbB") else None)
 
 
-def _fits(text: str, form: str) -> bool:
-    with suppress(ValueError):
-        return bool(dt.datetime.strptime(text, form))
-    return False
-
-
 def _number(value: Any) -> Moment | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    size = abs(value)
-    if size <= 9999 and value == int(value):
-        return Moment(int(value), written="a year")
-    if 10**7 <= value < 10**8 and value == int(value):
-        year, month, day = int(value) // 10_000, int(value) // 100 % 100, int(value) % 100
-        dt.date(year, month, day)  # or ValueError
-        return Moment(year, month, day, written="a day")
+    size, whole = abs(value), int(value)
+    if size <= 9999 and value == whole:
+        return Moment(whole, written="a year")
+    if 10**7 <= value < 10**8 and value == whole:
+        day = dt.date(whole // 10_000, whole // 100 % 100, whole % 100)  # or ValueError
+        return Moment(day.year, day.month, day.day, written="a day")
     if not 1e8 <= size < _LAST:
         return None
     return _since_1970(value, _UNITS[max(least for least in _UNITS if least <= size)])
@@ -226,12 +216,8 @@ def _since_1970(value: float, per_second: int) -> Moment:
 
 
 def _of_datetime(time: dt.datetime) -> Moment:
-    return Moment(
-        time.year,
-        time.month,
-        time.day,
-        3600.0 * time.hour + 60 * time.minute + time.second + time.microsecond / 1e6,
-    )
+    seconds = 3600.0 * time.hour + 60 * time.minute + time.second + time.microsecond / 1e6
+    return Moment(time.year, time.month, time.day, seconds)
 
 
 def instant_texts(instants: np.ndarray) -> list[str]:

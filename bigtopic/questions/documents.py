@@ -1,29 +1,217 @@
-"""The documents that are most about a topic, and the topics of one document and of its words."""
+"""Documents and their topics as questions read them, in batches (stored, remembered or inferred), and the answers:
+means and correlation of topics, the documents that are most about a topic, the topics of one document and its words.
+
+All cost one pass; the correlation takes n_components^2 numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.documents import Document
+from bigtopic.corpus.part import PartView
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
+from bigtopic.evaluation.source import Largest
+from bigtopic.parallel.progress import Progress
 from bigtopic.questions.table import Table, frame
-from bigtopic.questions.theta import Theta, other_documents
 from bigtopic.support.cards import card, lines
 from bigtopic.wording import printable
 
 __all__ = [
+    "MOST_BYTES",
+    "DocumentShares",
     "DocumentTopics",
+    "LastTopics",
+    "Shares",
+    "Theta",
     "about_topic",
+    "checked",
+    "correlation",
     "further_columns",
+    "mean_shares",
+    "other_documents",
+    "selected",
     "topics_of_document",
     "with_text",
     "word_topics",
 ]
+
+
+class DocumentShares(NamedTuple):
+    """Some documents.
+
+    positions : int64 (n,), in the order in which `Theta.documents` are stored, ascending
+    shares : csr_matrix (n, n_components), rows sum to 1
+    """
+
+    positions: np.ndarray
+    shares: Any
+
+
+@dataclass(frozen=True)
+class Theta:
+    """Topics of documents.
+
+    Attributes
+    ----------
+    documents : their ids, source rows and columns
+    n_components : number of topics
+    pieces : gives csr_matrix after csr_matrix of topics, in the order in which the documents are stored
+    chosen : bool (n_docs,), the documents that were asked for; None for all
+    progress : whether to show a bar; None shows it in terminals and notebooks, after two seconds
+    """
+
+    documents: Corpus
+    n_components: int
+    pieces: Callable[[], Iterator[Any]]
+    chosen: np.ndarray | None = None
+    progress: bool | None = None
+
+    def batches(self, description: str) -> Iterator[DocumentShares]:
+        """The documents that were asked for, a batch at a time, under a progress bar."""
+        start = 0
+        with Progress(description, self.documents.n_docs, " docs", self.progress) as bar:
+            for shares in self.pieces():
+                stop = start + shares.shape[0]
+                if self.chosen is None:
+                    yield DocumentShares(np.arange(start, stop), shares)
+                elif (kept := np.flatnonzero(self.chosen[start:stop])).size:
+                    yield DocumentShares(start + kept, shares[kept])
+                bar.update(stop - start)
+                start = stop
+
+    def read_column(self, name: str, positions: np.ndarray) -> np.ndarray:
+        """A column of the documents at these ascending positions, (n,)."""
+        return self.documents.at(positions).read_column(name, order="stored")
+
+
+def selected(documents: Corpus, where: Mapping[str, Any] | None) -> np.ndarray | None:
+    """The documents of one part that `Corpus.select(**where)` selects, bool (n_docs,); None for all.
+
+    Raises
+    ------
+    SettingError
+        When there is no such column, or a condition is not allowed.
+    """
+    if not where:
+        return None
+    chosen = np.zeros(documents.n_docs, bool)
+    for part in checked(documents, where).parts:
+        chosen[np.asarray(part.documents) if isinstance(part, PartView) else slice(None)] = True
+    return chosen
+
+
+def checked(documents: Corpus, where: Mapping[str, Any] | None) -> Corpus:
+    """`documents.select(**where)`.
+
+    Raises
+    ------
+    SettingError
+        When `where` is not a mapping, or as `Corpus.select`.
+    """
+    if where is not None and not isinstance(where, Mapping):
+        raise SettingError(
+            f"{argument('where', where)}: give a mapping, {{column: condition}}, as Corpus.select takes"
+        )
+    return documents.select(**where) if where else documents
+
+
+def other_documents(document: str, row: int) -> SettingError:
+    """The error for a document of a store of topics that another one is in the place of in the corpus."""
+    return SettingError(
+        f"{argument('theta')}: document {document!r} is not in row {row} of the corpus; the store was written from "
+        "other documents: give their corpus, or write the topics of this one with transform_to"
+    )
+
+
+MOST_BYTES = 1 << 26  # of topics: 160,000 documents with 100 topics
+
+
+class LastTopics:
+    """Topics of one corpus under one version of a model. Copies and pickles begin without any."""
+
+    def __init__(self) -> None:
+        self._key: Hashable = None
+        self._pieces: list[np.ndarray] = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LastTopics, ()
+
+    def pieces(
+        self, key: Hashable, n_bytes: int, infer: Callable[[], Iterator[np.ndarray]]
+    ) -> Iterator[np.ndarray]:
+        """The topics, float32 (n_docs, n_components) each: those in memory, or those that `infer` gives.
+
+        Parameters
+        ----------
+        key : of the documents and the model
+        n_bytes : of all the topics; more than `MOST_BYTES` are not kept
+        """
+        if key == self._key:
+            yield from self._pieces
+            return
+        self._key, self._pieces = None, []
+        pieces: list[np.ndarray] = []
+        for piece in infer():
+            if n_bytes <= MOST_BYTES:
+                pieces.append(piece)
+            yield piece
+        if n_bytes <= MOST_BYTES:
+            self._key, self._pieces = key, pieces
+
+
+_ROUNDING = 1e-12  # of a mean of squares: a variance below is what is left of none
+
+
+class Shares(NamedTuple):
+    """share : float64 (n_components,), mean over documents; n_led : documents in which the topic is the largest"""
+
+    share: np.ndarray
+    n_led: np.ndarray
+
+
+def mean_shares(theta: Theta) -> Shares:
+    """Mean share of each topic, and the documents that it leads; ties go to the lower topic."""
+    sums, led, n_docs = np.zeros(theta.n_components), np.zeros(theta.n_components, np.int64), 0
+    for _, shares in theta.batches("adding up"):
+        sums += np.asarray(shares.sum(axis=0)).ravel()
+        led += np.bincount(_leaders(shares), minlength=theta.n_components)
+        n_docs += shares.shape[0]
+    return Shares(sums / max(n_docs, 1), led)
+
+
+def _leaders(shares: Any) -> np.ndarray:
+    """The largest topic of each document. Equivalent to `shares.argmax(axis=1)`, which looks at one after the other."""
+    largest = np.maximum.reduceat(shares.data, shares.indptr[:-1])
+    n_topics = np.diff(shares.indptr)
+    best = np.flatnonzero(shares.data == np.repeat(largest, n_topics))
+    documents = np.repeat(np.arange(len(n_topics)), n_topics)[best]
+    leaders: np.ndarray = shares.indices[best[np.unique(documents, return_index=True)[1]]]
+    return leaders
+
+
+def correlation(theta: Theta) -> np.ndarray:
+    """Pearson's correlation of the shares of topics over documents, float64 (n_components, n_components).
+
+    Equivalent to `np.corrcoef(shares.T)`; nan for a topic that has the same share of all documents.
+    """
+    sums, products, n_docs = np.zeros(theta.n_components), np.zeros((theta.n_components,) * 2), 0
+    for _, shares in theta.batches("correlating"):
+        sums += np.asarray(shares.sum(axis=0)).ravel()
+        products += (shares.T @ shares).toarray()
+        n_docs += shares.shape[0]
+    mean = sums / max(n_docs, 1)
+    squares = np.diagonal(products) / max(n_docs, 1)
+    covariance = products / max(n_docs, 1) - np.outer(mean, mean)
+    variance = np.diagonal(covariance)
+    deviation = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.nan))
+    found: np.ndarray = covariance / np.outer(deviation, deviation)
+    return found
 
 
 def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, list[Any]]]:
@@ -34,13 +222,9 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
     documents : a view of them
     columns : document (ids), row (source rows) and share; documents without any of the topic are left out
     """
-    only = np.zeros(theta.n_components)
-    only[topic] = 1.0
-    from bigtopic.evaluation.largest import Largest
-
     best = Largest(1, n)
     for positions, shares in theta.batches("searching"):
-        best.add(positions, (shares @ only)[:, None])
+        best.add(positions, shares[:, [topic]].toarray())
     found = best.values[0] > 0
     positions, values = best.positions[0][found], best.values[0][found]
     view = theta.documents.at(np.sort(positions))
@@ -54,7 +238,7 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
 
 
 def further_columns(names: Sequence[str], has_text: bool) -> list[str]:
-    """The columns to show beside those of the answer.
+    """The columns to show beside the answer's own.
 
     Raises
     ------
@@ -78,7 +262,7 @@ def with_text(columns: dict[str, list[Any]], corpus: Corpus, names: list[str]) -
     Raises
     ------
     SettingError
-        When the documents are not those of the corpus.
+        When the documents are not in the corpus.
     """
     view = corpus.select(rows=columns["row"])
     at = {row: i for i, row in enumerate(view.rows().tolist())}
@@ -96,7 +280,7 @@ def with_text(columns: dict[str, list[Any]], corpus: Corpus, names: list[str]) -
 
 @dataclass(frozen=True)
 class DocumentTopics:
-    """A document, its topics, and those of its words.
+    """A document, its topics, and the topics of its words.
 
     Attributes
     ----------
@@ -111,20 +295,18 @@ class DocumentTopics:
     words: Any
 
     def __repr__(self) -> str:
-        tables = [Table.of(table).text() for table in (self.topics, self.words) if table is not None]
-        return "\n\n".join([*self._head(), *tables])
-
-    def _head(self) -> list[str]:
-        if self.document is None:
-            return []
-        text = self.document.text
-        return [printable(self.document.id), *([] if text is None else map(printable, text.splitlines()))]
+        one = self.document
+        head = [] if one is None else [one.id, *(one.text or "").splitlines()]
+        return "\n\n".join([*map(printable, head), *(table.text() for table in self._tables())])
 
     def _repr_html_(self) -> str:
-        tables = [Table.of(table)._repr_html_() for table in (self.topics, self.words) if table is not None]
+        tables = [table._repr_html_() for table in self._tables()]
         if self.document is None:
             return card("", *tables)
         return card(self.document.id, lines(self.document.text or ""), *tables)
+
+    def _tables(self) -> list[Table]:
+        return [Table.of(table) for table in (self.topics, self.words) if table is not None]
 
 
 def topics_of_document(shares: np.ndarray, labels: list[str]) -> Any:
@@ -146,14 +328,7 @@ def word_topics(source: Any, counts: Mapping[str, float], shares: np.ndarray, la
     rows = source.gather(ids[known].astype(np.int32))[:, : source.n_components] * shares
     rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     best = rows.argmax(axis=1)
-    found = {names[w]: (int(k), float(row[k])) for w, k, row in zip(known, best, rows, strict=True)}
-    none = (None, None)
-    return frame(
-        {
-            "word": names,
-            "count": [counts[word] for word in names],
-            "topic": [found.get(word, none)[0] for word in names],
-            "label": [labels[found[word][0]] if word in found else None for word in names],
-            "probability": [found.get(word, none)[1] for word in names],
-        }
-    )
+    found: dict[str, list[Any]] = {name: [None] * len(names) for name in ("topic", "label", "probability")}
+    for w, k, row in zip(known.tolist(), best.tolist(), rows, strict=True):
+        found["topic"][w], found["label"][w], found["probability"][w] = k, labels[k], float(row[k])
+    return frame({"word": names, "count": [counts[word] for word in names], **found})

@@ -1,7 +1,12 @@
-"""Groups of documents: by the values of columns, by dates, by numbers or dates in bins, by authors.
+"""Groups of documents, by values of columns, dates, numbers or dates in bins, or authors; and their shares of topics.
 
 A grouping says of some documents which groups they are in; a document may be in none (its value is missing), or in
-several (its authors).
+several (its authors). The mean share of a topic in the n_g documents d of group g, and its standard error, are
+
+    share_gk = mean of theta_dk
+    standard error of share_gk = sqrt((mean of theta_dk^2 - share_gk^2) / (n_g - 1))
+
+Every document counts the same, whatever its length. Memory holds a batch, and the groups times the topics.
 """
 
 from __future__ import annotations
@@ -16,9 +21,10 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, did_you_mean, either
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, instant_texts
-from bigtopic.questions.theta import Theta, other_documents
+from bigtopic.questions.documents import Theta, other_documents
 
-__all__ = ["MOST_CELLS", "Grouping", "columns_to_group", "grouping"]
+__all__ = ["MOST_CELLS", "Grouping", "columns_to_group", "grouping", "over_groups"]
+
 
 Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
 """positions (n,) -> which of them are in which group, int64 (n_pairs,), ascending, and int64 (n_pairs,); what the
@@ -64,22 +70,20 @@ def grouping(
         When there is no such column, or it does not hold what `freq` or `bins` need.
     """
     settings = {"freq": freq, "bins": bins, "date_format": date_format}
-    given = {name: _of_columns(name, value, columns) for name, value in settings.items()}
+    for name, value in settings.items():
+        for column in value if isinstance(value, Mapping) else ():
+            if column not in columns:
+                raise SettingError(f"{name}: {column!r} is not one of the columns: {', '.join(columns)}")
     found = None
     for column in columns:
-        own = _by_column(theta, column, corpus, **{name: of.get(column) for name, of in given.items()})
-        found = own if found is None else _crossed(found, own)
+        own = {
+            name: value.get(column) if isinstance(value, Mapping) else value if column == columns[0] else None
+            for name, value in settings.items()
+        }
+        groups = _by_column(theta, column, corpus, **own)
+        found = groups if found is None else _crossed(found, groups)
     assert found is not None
     return found
-
-
-def _of_columns(name: str, value: Any, columns: Sequence[str]) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        return {columns[0]: value}
-    for column in value:
-        if column not in columns:
-            raise SettingError(f"{name}: {column!r} is not one of the columns: {', '.join(columns)}")
-    return value
 
 
 def _by_column(
@@ -93,8 +97,12 @@ def _by_column(
         raise SettingError(
             f"{argument('date_format')} has no effect without {argument('freq')} or {argument('bins')}; give one"
         )
+    known = [*theta.documents.columns, "authors"]
+    if column not in known:
+        raise SettingError(
+            f"there is no column {column!r}; give {' or '.join(map(repr, known))}{did_you_mean(column, known)}"
+        )
     if column not in theta.documents.columns:
-        _check_authors(column, theta.documents.columns)
         return _by_author(theta, corpus)
     if bins is not None:
         return _of_column(theta, column, _in_bins(theta, column, bins, date_format))
@@ -102,15 +110,6 @@ def _by_column(
         return _of_column(theta, column, lambda value: value)
     dates = Dates(column, argument("freq", freq), date_format)
     return _of_column(theta, column, lambda value: dates.period(value, freq))
-
-
-def _check_authors(column: str, columns: Sequence[str]) -> None:
-    """Refuse anything but "authors", which groups documents without being a column."""
-    if column != "authors":
-        raise SettingError(
-            f"there is no column {column!r}; give {' or '.join(map(repr, [*columns, 'authors']))}"
-            f"{did_you_mean(column, [*columns, 'authors'])}"
-        )
 
 
 def _of_column(theta: Theta, column: str, group: Callable[[Any], Any]) -> Grouping:
@@ -150,79 +149,55 @@ def _crossed(first: Grouping, second: Grouping) -> Grouping:
 
 
 def _in_bins(theta: Theta, column: str, bins: Any, date_format: Any) -> Callable[[Any], Any]:
-    """Gives the bin of a value: its lower and upper edge, numbers or dates as text."""
+    """Gives the bin of a value: its lower and upper edge, numbers or dates as text; None for a value outside them."""
+    setting, equal = argument("bins", bins), isinstance(bins, int | np.integer)
     kind = theta.documents.run(0, 1, order="stored").read_column(column).dtype.kind
-    if kind in "iuf" and date_format is None:
-        edges = _edges(theta, bins, lambda: _finite(_values(theta, column)), float)
-        names: list[Any] = edges.tolist()
-        return lambda value: _bin(value, edges, names)
     if kind == "b":
         raise SettingError(
             f"{argument('bins')}: column {column!r} does not hold numbers or dates; leave {argument('bins')} out"
         )
+    if equal and bins * theta.n_components > MOST_CELLS:
+        most = MOST_CELLS // theta.n_components
+        raise SettingError(f"{setting}: at most {most:,} are possible with {theta.n_components} topics")
+    numeric = kind in "iuf" and date_format is None
     dates = Dates(column, argument("bins"), date_format)
-    edges = _edges(
-        theta,
-        bins,
-        lambda: _instants(dates, _values(theta, column)),
-        Dates("", argument("bins"), date_format).edge,
-    )
-    if isinstance(bins, int | np.integer):  # in whole days, or seconds if they are shorter
-        unit = DAY if edges[-1] - edges[0] >= bins * DAY else 1.0
-        edges = np.append(np.floor(edges[:-1] / unit), np.ceil(edges[-1] / unit)) * unit
-    names = instant_texts(edges)
-    return lambda value: _bin(dates.moment(value).instant, edges, names)
-
-
-def _bin(value: float, edges: np.ndarray, names: Sequence[Any]) -> tuple[Any, Any] | None:
-    """The names of the edges beside a number, None outside all bins; the last bin includes its upper edge."""
-    if not edges[0] <= value <= edges[-1]:
-        return None
-    i = min(int(np.searchsorted(edges, value, side="right")) - 1, len(edges) - 2)
-    return names[i], names[i + 1]
-
-
-def _edges(
-    theta: Theta, bins: Any, numbers: Callable[[], np.ndarray], number_of: Callable[[Any], float]
-) -> np.ndarray:
-    """Edges of the bins, float64 (n_bins + 1,); those of equal width cover the values of the documents asked for."""
-    if isinstance(bins, int | np.integer):
-        if bins * theta.n_components > MOST_CELLS:
-            most = MOST_CELLS // theta.n_components
-            raise SettingError(
-                f"{argument('bins', bins)}: at most {most:,} are possible with {theta.n_components} topics"
-            )
-        known = numbers()
+    if equal:  # they cover the values of the documents that were asked for
+        values = _values(theta, column)
+        if numeric:
+            known = values.astype(np.float64)[~np.isnan(values.astype(np.float64))]
+        else:
+            distinct = [value for value in dict.fromkeys(values.tolist()) if not _is_missing(value)]
+            known = np.array([dates.moment(value).instant for value in distinct], np.float64)
         if bins < 1 or not len(known):
-            raise SettingError(
-                f"{argument('bins', bins)}: give 1 or more, and a column that has numbers or dates"
-            )
-        return np.linspace(known.min(), known.max(), int(bins) + 1)
-    try:
-        edges = np.array([number_of(edge) for edge in bins], np.float64)
-    except (TypeError, ValueError, SettingError):
-        edges = np.zeros(0)
-    if len(edges) < 2 or not (np.diff(edges) > 0).all():
-        raise SettingError(
-            f"{argument('bins', bins)}: give a number of bins, or two or more edges in ascending order"
-        )
-    return edges
+            raise SettingError(f"{setting}: give 1 or more, and a column that has numbers or dates")
+        edges = np.linspace(known.min(), known.max(), int(bins) + 1)
+        if not numeric:  # in whole days, or seconds if they are shorter
+            unit = DAY if edges[-1] - edges[0] >= bins * DAY else 1.0
+            edges = np.append(np.floor(edges[:-1] / unit), np.ceil(edges[-1] / unit)) * unit
+    else:
+        number_of = float if numeric else Dates("", argument("bins"), date_format).edge
+        try:
+            edges = np.array([number_of(edge) for edge in bins], np.float64)
+        except (TypeError, ValueError, SettingError):
+            edges = np.zeros(0)
+        if len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise SettingError(f"{setting}: give a number of bins, or two or more edges in ascending order")
+    names: list[Any] = edges.tolist() if numeric else instant_texts(edges)
+
+    def bin_of(value: Any) -> tuple[Any, Any] | None:
+        number = value if numeric else dates.moment(value).instant
+        if not edges[0] <= number <= edges[-1]:
+            return None
+        i = min(int(np.searchsorted(edges, number, side="right")) - 1, len(edges) - 2)
+        return names[i], names[i + 1]  # the last bin includes its upper edge
+
+    return bin_of
 
 
 def _values(theta: Theta, column: str) -> np.ndarray:
     """A column of the documents that were asked for, (n,)."""
     documents = theta.documents if theta.chosen is None else theta.documents.at(np.flatnonzero(theta.chosen))
     return documents.read_column(column, order="stored")
-
-
-def _instants(dates: Dates, values: np.ndarray) -> np.ndarray:
-    known = [value for value in dict.fromkeys(values.tolist()) if not _is_missing(value)]
-    return np.array([dates.moment(value).instant for value in known], np.float64)
-
-
-def _finite(values: np.ndarray) -> np.ndarray:
-    values = values.astype(np.float64)
-    return values[~np.isnan(values)]
 
 
 def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
@@ -240,21 +215,16 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
         wanted = documents.rows(order="stored")
         at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
         known = np.flatnonzero(rows[at] == wanted)
-        _check_same(documents.document_ids(order="stored")[known], wanted[known], corpus, places[at[known]])
+        ids, stored = documents.document_ids(order="stored")[known], places[at[known]]
+        order = np.argsort(stored)
+        wrong = order[corpus.at(stored[order]).document_ids(order="stored") != ids[order]]
+        if len(wrong):
+            raise other_documents(ids[wrong[0]], wanted[known][wrong[0]])
         cuts, entries = take_segments(indptr, at[known])
         present, codes = np.unique(authors[entries], return_inverse=True)
         return np.repeat(known, np.diff(cuts)), codes, [names[i] for i in present.tolist()]
 
     return groups
-
-
-def _check_same(ids: np.ndarray, rows: np.ndarray, corpus: Corpus, places: np.ndarray) -> None:
-    """Refuse documents whose ids are not those at these places of the corpus' stored order."""
-    order = np.argsort(places)
-    own = corpus.at(places[order]).document_ids(order="stored")
-    wrong = order[own != ids[order]]
-    if len(wrong):
-        raise other_documents(ids[wrong[0]], rows[wrong[0]])
 
 
 def _author_lists(
@@ -272,3 +242,59 @@ def _author_lists(
     order = np.argsort(rows, kind="stable")
     indptr, entries = take_segments(indptr, order)
     return rows[order], order, indptr, authors[entries]
+
+
+def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[str, Any]:
+    """Shares of all topics in all groups.
+
+    Returns
+    -------
+    groups : (n_groups,) ascending; of several columns, tuples
+    n_documents : int64 (n_groups,)
+    share, standard_error : float64 (n_groups, n_components); the error of a group of one document is nan
+
+    Raises
+    ------
+    SettingError
+        When there are more groups than fit in memory.
+    """
+    from scipy.sparse import csr_matrix
+
+    index: dict[Any, int] = {}
+    sums, squares = (np.zeros((0, theta.n_components)) for _ in range(2))
+    numbers = np.zeros(0, np.int64)
+    for positions, shares in theta.batches("grouping"):
+        documents, local, names = groups(positions)
+        codes = np.array([index.setdefault(name, len(index)) for name in names], np.int64)
+        if len(index) * theta.n_components > MOST_CELLS:
+            raise SettingError(
+                f"column {' and '.join(map(repr, columns))} has {len(index):,} groups or more, too many for "
+                f"{theta.n_components} topics; "
+                "give freq for dates, bins for numbers, or where for fewer documents"
+            )
+        sums, squares, numbers = (_grown(values, len(index)) for values in (sums, squares, numbers))
+        members = csr_matrix((np.ones(len(local)), (local, documents)), shape=(len(names), len(positions)))
+        np.add.at(sums, codes, (members @ shares).toarray())
+        np.add.at(squares, codes, (members @ shares.power(2)).toarray())
+        np.add.at(numbers, codes, np.bincount(local, minlength=len(names)))
+    order = sorted(index, key=_sortable)
+    at = np.array([index[name] for name in order], np.int64)
+    n = numbers[at, None]
+    share = sums[at] / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(np.maximum(squares[at] / n - share**2, 0) / (n - 1))
+    return {"groups": order, "n_documents": numbers[at], "share": share, "standard_error": error}
+
+
+def _sortable(group: Any) -> Any:
+    """Groups of one type are sorted by their values, groups of several columns by one column after the other."""
+    return [*map(_sortable, group)] if isinstance(group, tuple) else (str(type(group)), group)
+
+
+def _grown(values: np.ndarray, n_rows: int) -> np.ndarray:
+    """The sums with room for more groups."""
+    if n_rows <= len(values):
+        return values
+    grown = np.zeros((2 * n_rows, *values.shape[1:]), values.dtype)
+    grown[: len(values)] = values
+    return grown

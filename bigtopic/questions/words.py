@@ -1,4 +1,4 @@
-"""The words of topics, by what makes a word good: it is probable, it is particular to the topic, or both.
+"""The words of topics, by what makes a word good (it is probable, or particular to the topic), and the topics of words.
 
 With p(w | k) of a topic k, its share p(k) of the tokens, and p(w) = sum_k p(k) p(w | k):
 
@@ -10,6 +10,10 @@ With p(w | k) of a topic k, its share p(k) of the tokens, and p(w) = sum_k p(k) 
 where F_k(x) is the share of the topic's words whose value is at most x. All but frex cost one pass over the rows of the
 topics; frex has the values of `FREX_CELLS` words and topics in memory at a time, and a pass for as many topics.
 
+If all the words W were drawn from one topic, that topic is k with the probability
+
+    p(k | W)  in proportion to  p(k) prod_w p(w | k)
+
 References
 ----------
 Sievert and Shirley, "LDAvis: A method for visualizing and interpreting topics", 2014 (relevance); Airoldi and Bischof,
@@ -19,15 +23,17 @@ topic models", 2012 (lift).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.source import labels_of
+from bigtopic.evaluation.source import Largest, labels_of
 
-__all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels"]
+__all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels", "topics_of_words"]
+
 
 ROWS = 1 << 15  # words read at a time
 FREX_CELLS = 1 << 26  # 256 MiB of float32
@@ -66,13 +72,16 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
         if name == "relevance" and not (value is not None and 0 <= value <= 1):
             raise SettingError(f"relevance={value!r}: must be from 0 (lift alone) to 1 (probability alone)")
     shares, n = shares_of(source), min(n, source.n_words)
-    from bigtopic.evaluation.largest import Largest
 
     best = {name: Largest(source.n_components, n) for name in orders if name != "frex"}
     for ids, rows in rows_of(source) if best else ():
         lift = rows / (rows @ shares)[:, None]
         for name, found in best.items():
-            found.add(ids, _scores(name, rows, lift, orders[name]))
+            scores = rows if name == "probability" else lift
+            if name == "relevance":
+                weight = orders[name] or 0.0
+                scores = weight * np.log(rows) + (1 - weight) * np.log(lift)
+            found.add(ids, scores)
     ids_of = {name: found.positions for name, found in best.items()}
     if "frex" in orders:
         ids_of["frex"] = _by_frex(source, n)
@@ -80,34 +89,21 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
     return {name: [[str(names[i]) for i in own] for own in ids_of[name].tolist()] for name in orders}
 
 
-def _scores(name: str, rows: np.ndarray, lift: np.ndarray, weight: float | None) -> np.ndarray:
-    if name == "relevance":
-        assert weight is not None
-        return weight * np.log(rows) + (1 - weight) * np.log(lift)
-    return rows if name == "probability" else lift
-
-
 def _by_frex(source: Any, n: int) -> np.ndarray:
     """Ids of the n best words of each topic, int64 (n_components, n)."""
     step = max(1, FREX_CELLS // source.n_words)
     best = np.empty((source.n_components, n), np.int64)
     for first in range(0, source.n_components, step):
-        topics = slice(first, min(first + step, source.n_components))
-        values, exclusive = _columns(source, topics)
-        for i, topic in enumerate(range(topics.start, topics.stop)):
-            frex = 2 / (1 / _ranks(exclusive[i]) + 1 / _ranks(values[i]))
+        topics = range(first, min(first + step, source.n_components))
+        # p(w | k) and exclusivity of all words in these topics
+        values, exclusive = np.empty((2, len(topics), source.n_words), np.float32)
+        for ids, rows in rows_of(source):
+            values[:, ids] = rows[:, topics].T
+            exclusive[:, ids] = (rows[:, topics] / rows.sum(axis=1, keepdims=True)).T
+        for topic, own, exclusivity in zip(topics, values, exclusive, strict=True):
+            frex = 2 / (1 / _ranks(exclusivity) + 1 / _ranks(own))
             best[topic] = np.argsort(-frex, kind="stable")[:n]
     return best
-
-
-def _columns(source: Any, topics: slice) -> tuple[np.ndarray, np.ndarray]:
-    """p(w | k) and exclusivity of all words in some topics, float32 (n_topics, n_words)."""
-    values = np.empty((topics.stop - topics.start, source.n_words), np.float32)
-    exclusive = np.empty_like(values)
-    for ids, rows in rows_of(source):
-        values[:, ids] = rows[:, topics].T
-        exclusive[:, ids] = (rows[:, topics] / rows.sum(axis=1, keepdims=True)).T
-    return values, exclusive
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -126,3 +122,57 @@ def top_labels(source: Any) -> list[str]:
         return given
     words = best_words(source, 3, {"probability": None})["probability"]
     return [label or " ".join(own) for label, own in zip(given, words, strict=True)]
+
+
+MOST_COMPARED = 100_000  # words
+
+
+def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str, list[Any]]:
+    """The topics that words belong to, most probable first, as columns topic, probability, rank and lift.
+
+    The rank of a word in a topic is 1 if it is the topic's most probable word; of several words it is their mean rank,
+    and lift the geometric mean of their lifts.
+
+    Raises
+    ------
+    SettingError
+        When there are no words, or the vocabulary lacks one; suggests those that are spelt like it.
+    """
+    if not isinstance(words, Iterable):
+        raise SettingError(f"words={words!r}: give a word, or several")
+    names = [words] if isinstance(words, str) else [str(word) for word in words]
+    rows = source.gather(_ids(source, names).astype(np.int32))[:, : source.n_components].astype(np.float64)
+    logs = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
+    shares = shares_of(source)
+    joint = np.log(shares) + logs.sum(axis=0)
+    probability = np.exp(joint - joint.max())
+    probability /= probability.sum()
+    lift = np.exp((logs - np.log(rows @ shares)[:, None]).mean(axis=0))
+    topics = np.argsort(-probability, kind="stable")[:n]
+    above = np.zeros(rows.shape, np.int64)
+    for _, block in rows_of(source):
+        for word, own in enumerate(rows):
+            above[word] += (block > own).sum(axis=0)
+    ranks = (above + 1).mean(axis=0)
+    return {
+        "topic": topics.tolist(),
+        "probability": probability[topics].tolist(),
+        "rank": (ranks.astype(int) if len(names) == 1 else ranks)[topics].tolist(),
+        "lift": lift[topics].tolist(),
+    }
+
+
+def _ids(source: Any, names: list[str]) -> np.ndarray:
+    """Ids of the words."""
+    if not names:
+        raise SettingError("words: give a word, or several")
+    ids = source.vocabulary.index_of(names)
+    if (ids < 0).any():
+        wrong = names[int(np.argmax(ids < 0))]
+        known = source.vocabulary[:]
+        if len(known) > MOST_COMPARED:  # only those that begin with the same two letters
+            known = [word for word in known if word[:2] == wrong[:2]]
+        near = get_close_matches(wrong, known, 3, 0.6)
+        hint = f"; similar words: {', '.join(near)}" if near else ""
+        raise SettingError(f"the model does not know the word {wrong!r}{hint}")
+    return ids

@@ -15,8 +15,7 @@ from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, R
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
-from bigtopic.evaluation.subject import Subject
+from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.report.card import summary_card
 
 __all__ = ["Summary", "Topic", "summarise"]

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from bigtopic.cli import _show
-from bigtopic.cli._pipes import source_file
+from bigtopic.cli._options import source_file
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import InputError
 

@@ -49,7 +49,10 @@ def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
     path = tmp_path / "topics.svg"
     run("plot", "topics", model, "--n-top", 1, "--n-topics", 1, "--out", path)
     assert "The 1 largest of 2 topics" in path.read_text()
-    run("plot", "topics", model, "--n-words", 1, "--out", tmp_path / "same.svg")
+    if not any(
+        "n_words" in plots.load(name).settings for name in plots.names()
+    ):  # else the old name is that one's
+        run("plot", "topics", model, "--n-words", 1, "--out", tmp_path / "same.svg")
     shown = run("plot", "history", model, "--n-top", 1, "--out", path, code=2).output
     assert "Error: --n-top: is not a setting of plot 'history'; its settings are: --against" in shown
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bigtopic import methods
 from bigtopic.cli import main
-from bigtopic.cli._options import Duration
+from bigtopic.cli._options import duration
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -216,13 +216,13 @@ def test_debug_shows_where_an_error_came_from():
     "text, seconds", [("90", 90), ("90s", 90), ("10m", 600), ("1h30m", 5400), ("1.5h", 5400), ("2d", 172800)]
 )
 def test_durations(text, seconds):
-    assert Duration().convert(text, None, None) == seconds
+    assert duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "m", "10q", "10m5", "-3", "0", "nan", "inf"])
-def test_what_is_no_duration(text):
+def test_what_is_not_a_duration(text):
     with pytest.raises(Exception, match=r"not a time|positive time"):
-        Duration().convert(text, None, None)
+        duration(text)
 
 
 @pytest.mark.distributed

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import bigtopic as bt
-from bigtopic import errors
+from bigtopic import errors, plots
 from bigtopic.cli import main
 from bigtopic.cli._options import connected
 from bigtopic.errors import (
@@ -214,20 +214,26 @@ def test_the_log_of_a_dead_scheduler_is_not_shown(monkeypatch, caplog):
             logging.getLogger("distributed.client").error("Traceback of a connection")
 
     monkeypatch.setattr(cluster, "resolve_client", lambda address: Client())
-    with connected("tcp://127.0.0.1:1"):
+    with connected("tcp://127.0.0.1:1", None):
         logging.getLogger("distributed.comm").critical("Traceback of another")
     assert caplog.records == []
     with click.Context(main) as context:
         context.params["debug"] = True
-        with connected("tcp://127.0.0.1:1"):
+        with connected("tcp://127.0.0.1:1", None):
             pass
     assert [record.message for record in caplog.records] == ["Traceback of a connection"]
 
 
 def test_help_says_what_an_option_means_to_each_plot():
     shown = " ".join(run("plot", "--help").output.split())
-    assert "joint: Names of columns per column topic; prevalence, topics: Words per topic" in shown
-    assert "joint: 3; prevalence: 4; topics: 10" in shown
+    known = {name: plots.load(name).settings.get("n_top") for name in plots.names()}
+    given = {name: setting for name, setting in known.items() if setting is not None}
+    for attribute in ("default", "meaning"):
+        texts = {name: str(getattr(setting, attribute)).rstrip(".") for name, setting in given.items()}
+        assert len(set(texts.values())) > 1
+        for text in texts.values():
+            same = [name for name, own in texts.items() if own == text]
+            assert f"{', '.join(same)}: {text}" in shown
 
 
 def test_a_damaged_state_of_documents_is_named(corpus, tmp_path):

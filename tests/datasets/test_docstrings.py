@@ -7,8 +7,7 @@ import textwrap
 import pytest
 
 from bigtopic.datasets import docstrings, installed_packages
-from bigtopic.datasets._parse import documents_of
-from bigtopic.datasets._prose import n_words, prose
+from bigtopic.datasets._parse import documents_of, n_words, prose
 from bigtopic.errors import SettingError
 
 LONG = "Every sentence of this documentation string talks about rivers, bridges and boats, " * 3

@@ -21,7 +21,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicError, CorpusExists, ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.estimators.saved.settings import without_password
+from bigtopic.estimators.support.checkpoints import without_password
 from bigtopic.evaluation import log_predictive
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.state import model_store

@@ -14,7 +14,7 @@ from bigtopic.datasets import docstrings
 from bigtopic.errors import BigtopicWarning, InputError, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.estimators.priors import seed_prior
+from bigtopic.estimators.support.initialization import seed_prior
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.state.new_model import new_model
 

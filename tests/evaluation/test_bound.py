@@ -223,7 +223,7 @@ def test_it_is_the_same_however_documents_are_divided_and_by_whom(monkeypatch):
         whole = bound(model, corpus, client=False, n_threads=1)
         with monkeypatch.context() as patch:
             for name in ("_ENTRIES", "_FEWEST_ENTRIES"):
-                patch.setattr(f"bigtopic.evaluation.streaming.{name}", 90)
+                patch.setattr(f"bigtopic.evaluation.subject.{name}", 90)
             for n_threads in (1, 2):
                 found = bound(model, corpus, client=False, n_threads=n_threads)
                 np.testing.assert_allclose(found.per_document, whole.per_document, rtol=1e-12)

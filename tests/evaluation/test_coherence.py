@@ -42,7 +42,7 @@ def brute_force(ids, counts, measure):
 
 @pytest.mark.parametrize("measure", ["npmi", "umass"])
 def test_equals_brute_force(measure, monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 500)  # several blocks
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 500)  # several blocks
     result = coherence(TRUTH.components, CORPUS, measure, n_top=8)
     ids, _ = top_words(topics_of(TRUTH.components), 8)
     np.testing.assert_allclose(result.per_topic, brute_force(ids, TRUTH.counts, measure))

@@ -12,7 +12,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive, topics_of
-from bigtopic.evaluation.completion import Completion
+from bigtopic.evaluation.measures.log_predictive import Completion
 
 TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, random_state=5)
 CORPUS = from_matrix(TRUTH.counts)
@@ -117,8 +117,8 @@ def test_every_token_is_observed_equally_often():
 
 def test_chunks_threads_and_storage_order_do_not_matter(monkeypatch):
     expected = log_predictive(TRUTH.components, CORPUS, n_threads=1)
-    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 300)
-    monkeypatch.setattr("bigtopic.evaluation.completion._SLICE_ENTRIES", 90)
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 300)
+    monkeypatch.setattr("bigtopic.evaluation.measures.log_predictive._SLICE_ENTRIES", 90)
     again = log_predictive(TRUTH.components, CORPUS, n_threads=2)
     np.testing.assert_allclose(again.log_likelihood, expected.log_likelihood, rtol=1e-6)
     np.testing.assert_array_equal(again.tokens, expected.tokens)

@@ -91,7 +91,7 @@ def test_results_are_numbers_lines_and_json(name):
 
 
 def test_one_pass_gives_the_bits_of_each_measure_alone(monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
     together = measure(MODEL, CORPUS, EVERY, n_threads=2, repeats=2, n_top=7, n_documents=4)
     alone = {
         "bound": bound(MODEL, CORPUS),
@@ -120,7 +120,7 @@ def test_a_block_is_read_once_and_what_measures_share_is_computed_once(monkeypat
 
     from bigtopic.evaluation import _kernels, subject
 
-    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 1000)
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 1000)
     n_blocks = len(list(CORPUS.spans(1000)))
     for target in ((MemoryPart, "read"), (_kernels, "count_pairs"), (subject, "fold_in")):
         counted(target)
@@ -138,7 +138,7 @@ def test_measures_with_other_settings_or_questions_do_not_share():
 
 
 def test_a_measure_of_ones_own_sees_every_document(monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 1000)
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 1000)
     found = measure(np.ones((5, 60)), CORPUS, [entropy()])
     assert found["doc-entropy"].value == pytest.approx(np.log(5), rel=1e-6)
 
@@ -268,7 +268,7 @@ def test_an_exception_of_a_measure_names_it(function):
 
     own = Measure(**{**PLAIN, function: fail})
     with pytest.raises(ZeroDivisionError) as raised, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
+        patch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
         measure(TRUTH.components, CORPUS, own, n_threads=1)
     assert raised.value.__notes__ == [f"in measure 'plain': {function}"]
 

@@ -226,7 +226,7 @@ def test_a_corpus_that_has_grown(new, documents, more):
 
 
 def test_words_that_become_known_between_passes(new, documents, more):
-    from bigtopic.estimators.begin.streams import grow
+    from bigtopic.estimators.support.preparation import grow
 
     model = learn(new(), more)
     assert (model.remembered(2, 0, 50)["labels"] < 0).any()

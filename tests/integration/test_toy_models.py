@@ -16,8 +16,8 @@ from scipy import sparse
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.estimators.begin import streams
 from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.support import preparation
 from bigtopic.inference.infer import infer
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
@@ -142,8 +142,8 @@ def test_a_model_that_grows_keeps_what_it_knows(method, documents):
     model = learn(method, documents)
     before = {name: array.gather(None) for name, array in model.params.arrays.items()}
     more = some_documents(120, n_words=40, n_authors=9)
-    streams.end_pass(model)
-    streams.grow(model, axes_of(method.model, more))
+    preparation.end_pass(model)
+    preparation.grow(model, axes_of(method.model, more))
     sizes = {"word": 40, "column": 40, "author": 9, "row": 240}
     for name, array in model.params.arrays.items():
         assert array.n_rows == sizes.get(array.axis, len(before[name]))

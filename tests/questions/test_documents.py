@@ -10,7 +10,7 @@ import zarr
 import bigtopic as bt
 from bigtopic.errors import BigtopicWarning, InputError, SettingError, argument
 from bigtopic.estimators.topic_stores import stored_topics as stored
-from bigtopic.questions import over
+from bigtopic.questions import groups
 from bigtopic.questions.dates import Dates
 from bigtopic.questions.table import Table
 
@@ -303,7 +303,7 @@ def test_columns_of_any_name(tmp_path):
 
 
 def test_too_many_groups_are_refused(model, theta, monkeypatch):
-    monkeypatch.setattr(over, "MOST_CELLS", 20)
+    monkeypatch.setattr(groups, "MOST_CELLS", 20)
     with pytest.raises(SettingError, match="too many"):
         model.topics_over("score", theta=theta)
 

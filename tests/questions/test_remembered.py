@@ -7,7 +7,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.estimators import inference
-from bigtopic.questions import remembered
+from bigtopic.questions import documents
 from bigtopic.questions.table import Table
 
 COUNTS = np.random.default_rng(0).poisson(0.5, (60, 20)).astype(np.float32)
@@ -72,7 +72,7 @@ def test_a_search_that_ends_early_is_not_remembered(inferred, model):
 def test_large_answers_are_not_kept_and_pickles_hold_none(model, inferred, monkeypatch):
     first = shares(model, COUNTS)
     assert pickle.loads(pickle.dumps(model))._last_topics._pieces == []
-    monkeypatch.setattr(remembered, "MOST_BYTES", 4 * 60 * 3 - 1)
+    monkeypatch.setattr(documents, "MOST_BYTES", 4 * 60 * 3 - 1)
     other = COUNTS[::-1]
     shares(model, other)
     assert model._last_topics._pieces == [] and len(inferred) == 2

@@ -6,7 +6,6 @@ from scipy.stats import rankdata
 
 import bigtopic as bt
 from bigtopic.errors import SettingError, VocabularyMismatch
-from bigtopic.questions import find
 from bigtopic.questions import words as words_module
 from bigtopic.questions.table import Table
 from bigtopic.questions.words import top_labels
@@ -78,7 +77,7 @@ def test_topics_of_several_words(model, phi):
 
 
 def test_of_many_words_those_that_begin_alike_are_suggested(model, monkeypatch):
-    monkeypatch.setattr(find, "MOST_COMPARED", 2)
+    monkeypatch.setattr(words_module, "MOST_COMPARED", 2)
     with pytest.raises(SettingError, match="'w1x'; similar words: w1"):
         model.find_topics("w1x")
     with pytest.raises(SettingError, match=r"know the word 'v1'$"):

@@ -9,9 +9,9 @@ import pytest
 from bigtopic.corpus.documents import Document
 from bigtopic.corpus.readers import open_source
 from bigtopic.ingestion.job import read_corpus
+from bigtopic.questions.compare import TopicTree
 from bigtopic.questions.documents import DocumentTopics
 from bigtopic.questions.table import Table
-from bigtopic.questions.tree import TopicTree
 from bigtopic.report import Summary, Topic, html_page
 
 HOSTILE = "a\u202egnp.exe\u200f\x1b[31m\x85\u2028\u2066b"

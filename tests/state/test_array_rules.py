@@ -10,7 +10,7 @@ import pytest
 from bigtopic.errors import ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.estimators.saved.checkpoints import Checkpoint
+from bigtopic.estimators.support.checkpoints import Checkpoint
 from bigtopic.kernels import load
 from bigtopic.methods import Method
 from bigtopic.schemes.add import Add

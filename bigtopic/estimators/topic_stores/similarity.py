@@ -26,7 +26,7 @@ from scipy.special import rel_entr
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.stored_topics import StoredTopics, TopicRows
-from bigtopic.evaluation.largest import Largest
+from bigtopic.evaluation.source import Largest
 from bigtopic.parallel.progress import Progress
 
 __all__ = ["MEASURES", "check_measure", "similar"]

@@ -7,6 +7,7 @@ is the file's with hyphens. To add a measure, add a file.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure
@@ -31,7 +32,10 @@ def load(name: str | Measure) -> Measure:
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
-        raise _no_measures(name)
+        raise SettingError(
+            f"{argument('measures')}: must be names or Measure objects, found {name!r}; names are: "
+            f"{', '.join(names())}"
+        )
     return discovery.load(__name__, name, "MEASURE", "measure", hyphens=True)
 
 
@@ -58,21 +62,15 @@ def chosen(given: str | Measure | Iterable[str | Measure] | None) -> list[Measur
     """
     if given is None:
         return defaults()
-    if not isinstance(given, str | Measure | Iterable):
-        raise _no_measures(given)
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    asked: Any = given if several else [given]
     found: dict[str, Measure] = {}
-    for measure in map(load, [given] if isinstance(given, str | Measure) else given):
+    for measure in map(load, asked):
         if found.setdefault(measure.name, measure) is not measure:
             raise SettingError(
                 f"{argument('measures')}: two of them are named {measure.name!r}; give one another name"
             )
     return list(found.values())
-
-
-def _no_measures(given: object) -> SettingError:
-    return SettingError(
-        f"{argument('measures')}: must be names or Measure objects, found {given!r}; names are: {', '.join(names())}"
-    )
 
 
 def defaults() -> list[Measure]:

@@ -28,8 +28,7 @@ import numpy as np
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
-from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
 from bigtopic.inference.authors import Asked, Values
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.state.bound import global_parts
@@ -78,7 +77,7 @@ class VariationalBound(Result):
 
     @property
     def perplexity(self) -> float:
-        """exp(-value): at least that of the words under the model's priors."""
+        """exp(-value): an upper bound of the perplexity of the words under the model's priors."""
         return float(np.exp(-self.value))
 
     def details(self) -> dict[str, str]:

@@ -21,25 +21,33 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Result, Setting
-from bigtopic.evaluation.completion import Completion, Scores
-from bigtopic.evaluation.fold_in import word_map
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
-from bigtopic.evaluation.subject import Documents, Subject
-from bigtopic.evaluation.unigram import unigram
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Documents,
+    Subject,
+    documents_of,
+    fold_in,
+    local_docs,
+    topic_rows,
+    with_counts,
+)
 from bigtopic.inference.known import check_known, unknown_words
+from bigtopic.state.axes import mapping
 from bigtopic.support.deprecations import renamed
+from bigtopic.types import Block, Docs
 from bigtopic.wording import counted
 
-__all__ = ["MEASURE", "LogPredictive", "log_predictive", "ratio_of_sums"]
+__all__ = ["MEASURE", "Completion", "LogPredictive", "Scores", "log_predictive", "ratio_of_sums", "unigram"]
 
 
 @dataclass(frozen=True)
@@ -173,12 +181,25 @@ def log_predictive(
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
-    _check(settings["ratio"], settings["repeats"])
+    ratio, repeats = settings["ratio"], settings["repeats"]
+    if not 0 < ratio < 1:
+        raise SettingError(f"{argument('ratio')}: must be between 0 and 1, found {ratio!r}")
+    if repeats < 1:
+        raise SettingError(f"{argument('repeats')}: must be at least 1, found {repeats!r}")
     corpus, source, train = subject.corpus, subject.source, subject.train
     if train is None and isinstance(subject.vocabulary, Corpus):
         train = subject.vocabulary
-    id_map, unknown = word_map(corpus, source), unknown_words(source, corpus.vocabulary)
-    return Completion(source, id_map, unknown, corpus.n_words, _unigram_log(source, train), **settings)
+    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
+    known = source.vocabulary if train is None else train.recounted().vocabulary
+    baseline = unigram(known, source.vocabulary)
+    return Completion(
+        source,
+        mapping(corpus.vocabulary, source.vocabulary),
+        unknown_words(source, corpus.vocabulary),
+        corpus.n_words,
+        None if baseline is None else np.log(baseline),
+        **settings,
+    )
 
 
 def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
@@ -186,32 +207,10 @@ def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
 
 
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
-    scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-    check_known(completion.source, float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum()))
-    return _summary(scores, completion.unigram_log is not None)
-
-
-def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> Scores:
-    order = np.argsort(rows)
-    return Scores(rows[order], *(array[order] for array in values))
-
-
-def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:
-    """Log probability of each word of the model under the unigram baseline, float64 (n_words,), or None."""
-    counted = source.vocabulary if train is None else train.recounted().vocabulary
-    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
-    found = unigram(counted, source.vocabulary)
-    return None if found is None else np.log(found)
-
-
-def _check(ratio: float, repeats: int) -> None:
-    if not 0 < ratio < 1:
-        raise SettingError(f"{argument('ratio')}: must be between 0 and 1, found {ratio!r}")
-    if repeats < 1:
-        raise SettingError(f"{argument('repeats')}: must be at least 1, found {repeats!r}")
-
-
-def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
+    arrays = [np.concatenate(own) for own in zip(*pieces, strict=True)]
+    scores = Scores(*(array[np.argsort(arrays[0])] for array in arrays))  # in source order
+    n_unknown, n_all = float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum())
+    check_known(completion.source, n_unknown, n_all)
     scored = scores.tokens > 0
     if not scored.any():
         raise InputError(
@@ -220,6 +219,7 @@ def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
         )
     total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
     value, error = ratio_of_sums(total, tokens)
+    with_unigram = completion.unigram_log is not None
     return LogPredictive(
         value=value,
         standard_error=error,
@@ -227,7 +227,7 @@ def _summary(scores: Scores, with_unigram: bool) -> LogPredictive:
         n_tokens=float(tokens.sum()),
         n_docs=int(scored.sum()),
         unigram=ratio_of_sums(scores.unigram[scored], tokens)[0] if with_unigram else None,
-        unknown_share=float(scores.unknown_tokens.sum() / scores.all_tokens.sum()),
+        unknown_share=n_unknown / n_all,
         rows=scores.rows[scored],
         log_likelihood=total,
         tokens=tokens,
@@ -263,3 +263,107 @@ MEASURE = Measure(
     meaning="log probability of the held-out part of unseen documents, in nats per token; higher is better",
     paper="Hoffman et al. 2013, section 4",
 )
+
+
+_SLICE_ENTRIES = 1 << 16
+
+
+class Scores(NamedTuple):
+    """Per document, (n_docs,): source row, log probability, held-out tokens, log probability of the unigram baseline,
+    all tokens, and those that the model does not know."""
+
+    rows: np.ndarray
+    log_likelihood: np.ndarray
+    tokens: np.ndarray
+    unigram: np.ndarray
+    all_tokens: np.ndarray
+    unknown_tokens: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """The completion of one block of documents: pure, and picklable for workers.
+
+    unknown : bool (n_words,), the words of the corpus that the model does not know, see `inference.known`
+    """
+
+    source: TopicSource
+    id_map: np.ndarray | None
+    unknown: np.ndarray
+    n_words: int
+    unigram_log: np.ndarray | None
+    split: str
+    ratio: float
+    repeats: int
+    random_state: int
+
+    def __call__(self, block: Block) -> Scores:
+        step = max(1, _SLICE_ENTRIES * block.n_docs // max(1, len(block.words)))
+        pieces = [self._slice(block[start : start + step]) for start in range(0, block.n_docs, step)]
+        return Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+
+    def _slice(self, block: Block) -> Scores:
+        from bigtopic.evaluation import _kernels
+
+        docs, ids = local_docs(block, self.n_words, self.id_map)
+        topic_words = topic_rows(self.source, ids)
+        base = np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[ids, None]
+        total, held, unigram_total = (np.zeros(docs.n_docs) for _ in range(3))
+        for repeat in range(self.repeats):
+            observed = self._observed(docs, repeat)
+            held_out = docs.counts - observed
+            held_out[np.repeat(_sums(docs.indptr, observed) == 0, np.diff(docs.indptr))] = 0
+            theta = fold_in(with_counts(docs, observed), topic_words, self.source)
+            _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
+            unigram_total += _sums(docs.indptr, held_out * base[docs.words, 0])
+            held += _sums(docs.indptr, held_out)
+        everything = _sums(block.indptr, block.counts)
+        unknown = _sums(block.indptr, block.counts * self.unknown[block.words])
+        return Scores(docs.rows, total, held, unigram_total, everything, unknown)
+
+    def _observed(self, docs: Docs, repeat: int) -> np.ndarray:
+        """Observed count of each entry, float32 (nnz,)."""
+        from bigtopic.evaluation import _kernels
+
+        if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
+            raise InputError(
+                "the corpus has fractional counts, which are not tokens; "
+                f"{either('use bigtopic.evaluate.log_predictive with', 'pass')} {argument('split', 'type')}"
+            )
+        divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
+        observed = np.empty(len(docs.counts), np.float32)
+        seed = self.random_state * 1_000_003 + repeat
+        divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
+        return observed
+
+
+def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum of the entries of each document, float64 (n_docs,); independent of the other documents."""
+    lengths = np.diff(indptr)
+    sums = np.zeros(len(lengths))
+    if len(values):
+        sums[lengths > 0] = np.add.reduceat(values.astype(np.float64), indptr[:-1][lengths > 0])
+    return sums
+
+
+_SMOOTHING = 0.5
+
+
+def unigram(counted: Vocabulary, words: Vocabulary | None = None) -> np.ndarray | None:
+    """Probability of each word of `words`, float64 (n_words,); None when `counted` has no frequencies.
+
+    Frequencies plus half a token for every word, normalised.
+
+    Parameters
+    ----------
+    counted : a vocabulary with frequencies, such as a training corpus'
+    words : the vocabulary wanted; None for `counted` itself
+    """
+    frequency = counted.frequency
+    if frequency is None:
+        return None
+    if words is not None:
+        ids = words.mapping_to(counted)
+        frequency = np.where(ids >= 0, frequency[ids], 0)
+    smoothed = frequency + _SMOOTHING
+    return smoothed / smoothed.sum()

@@ -16,8 +16,7 @@ import numpy as np
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
-from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
 from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block
 

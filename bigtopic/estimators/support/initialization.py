@@ -1,4 +1,4 @@
-"""The start of a run with what is given (`init`): the topics of another model, or a random joint distribution.
+"""The start of a run with what is given: `init`, topics of another model or a random joint distribution; seed words.
 
 A start changes where a run ends, not what it has counted. What becomes of it depends on the scheme:
 
@@ -12,13 +12,15 @@ A start changes where a run ends, not what it has counted. What becomes of it de
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
-from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.records import pairs_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
 from bigtopic.parallel.progress import say
@@ -26,11 +28,13 @@ from bigtopic.state.checkpoints.versions import load_newest
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import ModelTopics, TopicModel
 
-__all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with"]
+__all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
+
 
 RANDOM_JOINT = "joint"
+_ALL = "the corpus or stream"
 _OF_ONE = 1e-3  # from a sum of probabilities
-_STREAM = 0x6A6F69 << 32  # random numbers of a joint distribution, apart from those of arrays
+_STREAM = 0x6A6F69 << 32  # keys random numbers of a joint distribution apart from the arrays'
 
 
 def begin_with(
@@ -68,17 +72,15 @@ def begin_with(
         raise VocabularyMismatch(
             f"{without}; without names, columns are matched by position, one for each word"
         )
-    ids = own.mapping_to(words)
-    known = np.flatnonzero(ids >= 0)
-    if not len(known):
-        raise VocabularyMismatch("init shares no word with this corpus")
+    ids, known = _shared(own, words, "word")
     scheme = model.method.schemes[model.topic_words_name]
     weights = _weights(other, source, ids[known]) if _keeps(scheme) else None
     if weights is None:
         # As many tokens as the statistics will have, evenly: schedules then weigh it like a pass over the whole corpus.
-        held = n_tokens / n_docs if _averages_documents(scheme) else n_tokens
+        mean = getattr(scheme, "averages_documents", False)  # the array is as heavy as one document
+        held, of = (n_tokens / n_docs, "a document") if mean else (n_tokens, _ALL)
         _set(array, known, source.gather(ids[known]) * (held / model.n_components))
-        _say_weight(scheme, held, show)
+        _say_weight(scheme, held, of if not _keeps(scheme) else _ALL, show)
     else:  # the array adds its prior, which is among them
         most = np.finfo(np.float32).max  # of what kernels read
         if weights.max() > most:
@@ -106,7 +108,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
         generator = np.random.Generator(np.random.Philox(key=[model.seed % (1 << 64), _STREAM]))
         prior = np.broadcast_to(joint.prior, shape).ravel()
         _set(joint, slice(None), n_tokens * generator.dirichlet(prior).reshape(shape))
-        _say_weight(model.method.schemes[JOINT], n_tokens, show)
+        _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
         return
     other = _loaded(init)
     other = other._fitted() if hasattr(other, "_fitted") else other
@@ -120,10 +122,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
             f"init has {' and '.join(f'{n} {name}s' for name, n in other.components.items())}, but this model has "
             f"{' and '.join(str(n) for n in model.components.values())}; make them equal"
         )
-    ids = model.vocabulary.mapping_to(other.vocabulary)
-    known = np.flatnonzero(ids >= 0)
-    if not len(known):
-        raise VocabularyMismatch("init shares no column with this corpus")
+    ids, known = _shared(model.vocabulary, other.vocabulary, "column")
     pairs = pairs_of(other)
     _set(
         model.params[COLUMN_TOPICS],
@@ -131,7 +130,16 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
         pairs.of_columns(ids[known]) * (n_tokens * pairs.joint.sum(axis=0)),
     )
     _set(joint, slice(None), n_tokens * pairs.joint)
-    _say_weight(model.method.schemes[JOINT], n_tokens, show)
+    _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
+
+
+def _shared(own: Vocabulary, other: Vocabulary, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """The other's id of each word, and the words that it has."""
+    ids = own.mapping_to(other)
+    known = np.flatnonzero(ids >= 0)
+    if not len(known):
+        raise VocabularyMismatch(f"init shares no {what} with this corpus")
+    return ids, known
 
 
 def _loaded(init: Any) -> Any:
@@ -163,21 +171,12 @@ def _keeps(scheme: Any) -> bool:
     return getattr(scheme, "forgets_start", None) is False
 
 
-def _averages_documents(scheme: Any) -> bool:
-    """Whether the array is a mean over documents, as heavy as one of them."""
-    return getattr(scheme, "averages_documents", False)
-
-
-def _say_weight(scheme: Any, n_tokens: float, show: bool | None) -> None:
+def _say_weight(scheme: Any, n_tokens: float, of: str, show: bool | None) -> None:
+    weight = f"{n_tokens:,.0f} tokens, as many as {of} has"
     if _keeps(scheme):
-        say(f"init has probabilities, which have no weight: it counts as {_as_many(n_tokens)}", show)
+        say(f"init has probabilities, which have no weight: it counts as {weight}", show)
     elif not getattr(scheme, "forgets_start", False):
-        of = "a document" if _averages_documents(scheme) else "the corpus or stream"
-        say(f"init is rescaled to {_as_many(n_tokens, of)}", show)
-
-
-def _as_many(n_tokens: float, of: str = "the corpus or stream") -> str:
-    return f"{n_tokens:,.0f} tokens, as many as {of} has"
+        say(f"init is rescaled to {weight}", show)
 
 
 def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:
@@ -185,3 +184,53 @@ def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:
     array.raw[rows, : array.n_components] = statistics
     array.scale[:] = 1.0
     array.fold()
+
+
+def seed_prior(
+    seeds: Mapping[int, Iterable[str]] | Sequence[Iterable[str]],
+    vocabulary: Any,
+    n_components: int,
+    *,
+    base: float | None = None,
+    weight: float = 100.0,
+) -> np.ndarray:
+    """A topic-word prior that ties seed words to topics.
+
+    Parameters
+    ----------
+    seeds : {topic: words}, or one list of words per topic for the first topics
+    vocabulary : a `Vocabulary`, a corpus, or the words in order
+    n_components : number of topics
+    base : prior of every other entry; None for 1 / n_components
+    weight : prior of a seed word in its topic, in pseudo-tokens
+
+    Returns
+    -------
+    float64 (n_components, n_words), for `topic_word_prior=`
+
+    Raises
+    ------
+    SettingError
+        For a topic outside 0 .. n_components - 1 or a word that is not in the vocabulary.
+
+    Examples
+    --------
+    >>> seed_prior({0: ["cat"]}, ["cat", "dog"], 2, base=0.5, weight=10)
+    array([[10. ,  0.5],
+           [ 0.5,  0.5]])
+    """
+    words = getattr(vocabulary, "vocabulary", vocabulary)
+    known = words if isinstance(words, Vocabulary) else Vocabulary(list(words))
+    prior = np.full((n_components, len(known)), 1.0 / n_components if base is None else base)
+    items = seeds.items() if isinstance(seeds, Mapping) else enumerate(seeds)
+    for topic, given in items:
+        if not 0 <= topic < n_components:
+            raise SettingError(f"seeds: topic {topic} is outside 0 .. {n_components - 1}")
+        if isinstance(given, str):
+            raise SettingError(f"seeds: topic {topic} has {given!r:.60}; give a list of words")
+        given = list(given)
+        ids = known.index_of(given)
+        if (ids < 0).any():
+            raise SettingError(f"seeds: the word {given[int(np.argmax(ids < 0))]!r} is not in the vocabulary")
+        prior[topic, ids] = weight
+    return prior

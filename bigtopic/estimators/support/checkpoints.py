@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: the settings that must be the same to resume it, and what is saved of the estimator."""
+"""What is saved with a model: the estimator's settings; checkpoints of a fit, and the settings that resuming needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,65 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
-from bigtopic.estimators.saved.settings import extra_of, without_password
 from bigtopic.methods import Method, get
+from bigtopic.state import model_store
 from bigtopic.state.checkpoints.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.state.model import TopicModel
 from bigtopic.state.run_identity import corpus_identity, differences
 
-__all__ = ["NOTHING", "SavedFit", "folder", "newest"]
+__all__ = [
+    "NOTHING",
+    "NOT_KEPT",
+    "SavedFit",
+    "extra_of",
+    "folder",
+    "is_plain",
+    "newest",
+    "save_model",
+    "without_password",
+]
+
+
+NOT_KEPT = ("client",)  # a connection, good for this process only
+# And a user, in each link of a chained URL. A secret may hold a "/" that is not escaped; a port may not.
+_PASSWORD = re.compile(r"(://)(?:[^/]*@|[^/:@]*:(?!:|\d+/)(?:(?!::)[^@])*@)")
+
+
+def save_model(
+    estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+) -> None:
+    """Write a fitted estimator: its params, and its arguments that JSON can represent."""
+    model_store.save(estimator._fitted(), url, extra_of(estimator), storage_options, overwrite=overwrite)
+
+
+def extra_of(estimator: Any) -> dict[str, Any]:
+    """What is saved with the model: the estimator's kind, its arguments that JSON can represent, its counts, and
+    the record of its run."""
+    params = {
+        name: without_password(value)
+        for name, value in estimator.get_params().items()
+        if name not in NOT_KEPT and is_plain(value)
+    }
+    fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
+    labels = None if estimator._labels is None else list(estimator._labels)
+    more = {"labels": labels, "pair_words": estimator._pair_words, "run": estimator.run_}
+    there = {name: value for name, value in more.items() if value is not None}
+    return {"estimator": type(estimator).__name__, "params": params, **fitted, **there}
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON can represent an argument."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and is_plain(item) for key, item in value.items())
+    return value is None or isinstance(value, bool | int | float | str | np.generic)
+
+
+def without_password(value: Any) -> Any:
+    """An argument as it may be passed on: URLs in it without users and passwords."""
+    if isinstance(value, dict):
+        return {key: without_password(item) for key, item in value.items()}
+    return _PASSWORD.sub(r"\1", value) if isinstance(value, str) else value
+
 
 NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 

@@ -1,1 +1,0 @@
-"""What a run begins with: topics that are given, and the documents of a stream."""

@@ -1,1 +1,0 @@
-"""scikit-learn's contract: parameters by name, matrices in, arrays or frames out."""

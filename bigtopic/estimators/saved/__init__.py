@@ -1,1 +1,0 @@
-"""What is saved with a model beside its arrays: its settings, the record of its run, and checkpoints."""

@@ -1,0 +1,1 @@
+"""What estimators share: starts of runs, checks, records of runs and checkpoints."""

@@ -106,7 +106,7 @@ def _writer(identity: Mapping[str, Any] | None) -> str:
 
 def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, Any]:
     """Of a fitted estimator that is at `url`; `train` is the verb."""
-    from bigtopic.state.model_identity import model_identity
+    from bigtopic.state.identity import model_identity
 
     model = estimator._fitted()
     scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]

@@ -80,7 +80,7 @@ def command(
     """
     from bigtopic.cli import _show
     from bigtopic.estimators.persistence import load_model
-    from bigtopic.estimators.topic_stores.targets import check_target
+    from bigtopic.estimators.topic_stores.output import check_target
 
     _check(documents, theta, as_json, overwrite)
     target = sys.stdout.buffer if theta == STANDARD else theta

@@ -16,7 +16,7 @@ from bigtopic.estimators.begin import streams
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.reading import FittedArray
-from bigtopic.inference.new_authors import learn_authors
+from bigtopic.inference.authors import learn_authors
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.plan.counting import counted_authors
 from bigtopic.state.axes import axes_of

@@ -24,7 +24,7 @@ from bigtopic.errors import (
     argument,
 )
 from bigtopic.estimators.contract.matrices import as_matrix
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
 __all__ = ["as_corpus", "kept_vocabulary", "require_positive", "words_to_remember"]

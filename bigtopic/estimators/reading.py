@@ -13,7 +13,7 @@ from bigtopic.estimators.contract.base import Estimator
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.evaluation.source import labels_of
 from bigtopic.questions.words import top_labels
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
 from bigtopic.support import cards

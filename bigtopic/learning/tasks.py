@@ -20,7 +20,7 @@ from bigtopic.learning.run import Run
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.types import Stats
 
 __all__ = ["Place", "ShareTask", "SliceTask", "Task", "plus"]

@@ -167,8 +167,8 @@ class _Loop:
             self.saver.save(self.model, self.history.counts())
         if self.run.work.state is not None:
             assert self.model.document_state is not None
-            self.engine.close()  # writes what is in memory, over spare files if there are any
-            self.model.document_state.end_run()
+            self.engine.close()  # writes what is in memory
+            self.model.document_state.end_pass(self.model.cursor.pass_number)
         self.history.end(reason or "max_iter")
         return reason or "max_iter"
 

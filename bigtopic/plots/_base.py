@@ -17,7 +17,7 @@ from bigtopic.evaluation.base import (
     for_words,
     renamed_settings,
 )
-from bigtopic.state.contract.declaration_rules import check_arguments
+from bigtopic.state.contract.rules import check_arguments
 from bigtopic.support import discovery
 
 if TYPE_CHECKING:

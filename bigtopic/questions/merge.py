@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from numbers import Integral
 from typing import Any, cast
 
@@ -17,9 +18,9 @@ from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
-from bigtopic.report.card import summary_card
+from bigtopic.support import cards
 
-__all__ = ["Summary", "Topic", "summarise"]
+__all__ = ["Summary", "Topic", "summarise", "summary_card"]
 
 _N_AUTHORS = 4
 
@@ -247,4 +248,33 @@ def _documents(found: Prevalence, corpus: Corpus) -> list[list[tuple[str, float]
     return [
         [(str(names[row]), float(weight)) for row, weight in zip(rows.tolist(), weights, strict=True)]
         for rows, weights in zip(found.rows, found.weights, strict=True)
+    ]
+
+
+def summary_card(summary: Any) -> str:
+    """Figures of a `Summary`, and a table of its topics; a column that would be empty is left out."""
+    figures = {
+        "documents": "" if summary.n_docs is None else f"{summary.n_docs:,}",
+        "tokens": "" if summary.n_tokens is None else f"{summary.n_tokens:,.0f}",
+        "words in the vocabulary": f"{summary.n_words:,}",
+    }
+    titles = summary.score_titles
+    headings = ["topic", "label", "use", "share", *titles.values(), "words", "authors", "documents"]
+    rows = [_cells(topic, titles) for topic in summary.topics]
+    filled = [any(cell not in ("", []) for cell in column) for column in zip(*rows, strict=True)]
+    table = cards.scrolling([*compress(headings, filled)], ([*compress(row, filled)] for row in rows))
+    return cards.card("Summary", cards.figures({**figures, **summary.results.lines()}), table)
+
+
+def _cells(topic: Any, titles: dict[str, str]) -> list[Any]:
+    scores = [topic.scores.get(name) for name in titles]
+    return [
+        topic.number,
+        topic.label,
+        "unused" if topic.unused else "",
+        "" if topic.share is None else f"{topic.share:.1%}",
+        *("" if score is None else f"{score:.2f}" for score in scores),
+        [word for word, _ in topic.words],
+        [f"{name} {share:.0%}" for name, share in topic.authors],
+        [name for name, _ in topic.documents],
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,11 +21,10 @@ from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import mean_of
-from bigtopic.state.unused import count_blocks, unused_topics
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 
-__all__ = ["ModelTopics", "TopicModel"]
+__all__ = ["ModelTopics", "TopicModel", "count_blocks", "unused_topics"]
 
 
 @dataclass
@@ -225,3 +224,46 @@ class ModelTopics:
 def _weights(array: LazyArray) -> np.ndarray:
     """Weights of the mixtures that are topics, float64 (n_components, number of distributions over words)."""
     return array.gather(None)[:, : array.n_components].astype(np.float64)
+
+
+_BURSTS = 2.0
+_CELLS = 1 << 20  # words x topics at once
+
+
+def unused_topics(
+    sizes: np.ndarray, blocks: Iterable[np.ndarray], n_tokens: float | None = None
+) -> np.ndarray:
+    """Which topics are unused, bool (n_components,); see the module.
+
+    Parameters
+    ----------
+    sizes : statistics of each topic, prior excluded, float64 (n_components,)
+    blocks : the same by word, (n, n_components) each, all words together
+    n_tokens : tokens that the model has learned from, to which the statistics are scaled; None where they are tokens
+    """
+    from scipy.special import xlogy
+
+    held = float(sizes.sum())
+    unused = sizes < held / (2 * len(sizes))
+    few = np.flatnonzero(unused)
+    if not len(few):
+        return unused
+    surprise, chance = np.zeros(len(few)), np.zeros(len(few))
+    scale = (n_tokens or held) / held
+    for block in blocks:
+        counts = np.maximum(block, 0.0)  # rounding may leave less
+        mean = np.outer(counts.sum(axis=1) / held, sizes[few]) * scale
+        counts = counts[:, few] * scale
+        ratio = np.divide(counts, mean, out=np.ones_like(mean), where=mean > 0)
+        surprise += xlogy(counts, ratio).sum(axis=0)
+        chance += (xlogy(mean, mean + 1) - xlogy(mean, mean)).sum(axis=0)
+    unused[few] = surprise <= _BURSTS * chance
+    return unused
+
+
+def count_blocks(array: LazyArray) -> Iterator[np.ndarray]:
+    """The statistics of an array, prior excluded, in blocks of rows: float64 (n, n_components) each."""
+    n = array.n_components
+    step = max(1, _CELLS // n)
+    for start in range(0, array.n_rows, step):
+        yield array.raw[start : start + step, :n] * array.scale[:n]

@@ -24,10 +24,9 @@ from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
 from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.contract.rules import check_description, plain, upgraded
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_state import rebuild
-from bigtopic.state.stored.array_rules import FREQUENCIES, PARTS, check_frequency, check_parts
-from bigtopic.state.stored.model_rules import check_description, plain, upgraded
+from bigtopic.state.model_reader import FREQUENCIES, PARTS, check_frequency, check_parts, rebuild
 from bigtopic.storage.endings import settle
 from bigtopic.storage.hold import Hold
 from bigtopic.storage.journal import is_listed

@@ -12,8 +12,7 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.state.axes import axis_sizes
-from bigtopic.state.contract.array_declarations import array_specs
-from bigtopic.state.contract.declarations import check_method, check_options
+from bigtopic.state.contract.declarations import array_specs, check_method, check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.machine_memory import check_params

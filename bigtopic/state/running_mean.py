@@ -30,8 +30,7 @@ from dataclasses import replace
 import numpy as np
 
 from bigtopic.state.contract.scheme_steps import checked
-from bigtopic.state.forwarding import Forwarding
-from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray
+from bigtopic.state.lazy_array import SMALLEST_SCALE, Forwarding, LazyArray
 from bigtopic.types import ArraySpec, AxisStats
 
 __all__ = ["COUNT", "MEAN", "RunningMean", "mean_of", "specs"]

@@ -22,7 +22,7 @@ import numpy as np
 from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows
 from bigtopic.state.lazy_array import LazyArray, Linear
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.types import View
 
 __all__ = ["can_be_in_place", "linear_mean", "mean_rows", "padded_totals", "take_view"]

@@ -13,8 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.sums import add_up
 from bigtopic.state import _kernels as state_kernels
-from bigtopic.state.additions import Additions
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import Additions, LazyArray
 from bigtopic.support.side_by_side import helped
 from bigtopic.types import AxisStats
 

@@ -13,7 +13,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import either, warn
 from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.state.axes import mapping
-from bigtopic.state.contract.array_declarations import array_specs
+from bigtopic.state.contract.declarations import array_specs
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
 

@@ -26,7 +26,7 @@ from bigtopic.questions.over import over_groups
 from bigtopic.questions.remembered import LastTopics
 from bigtopic.questions.table import frame, square
 from bigtopic.questions.theta import Theta, checked, selected
-from bigtopic.state.model_identity import model_identity
+from bigtopic.state.identity import model_identity
 
 __all__ = ["DocumentQuestions"]
 

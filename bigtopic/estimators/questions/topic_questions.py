@@ -15,7 +15,7 @@ from bigtopic.questions.find import topics_of_words
 from bigtopic.questions.table import frame
 from bigtopic.questions.tree import TopicTree, tree_of
 from bigtopic.questions.words import top_labels
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 
 __all__ = ["TopicQuestions"]
 

@@ -20,12 +20,10 @@ from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument, either, require, warn
-from bigtopic.estimators.topic_stores.batches import Batch
-from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE
-from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite, tables
-from bigtopic.estimators.topic_stores.formats.parquet import arrow_tables
+from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE, Batch
+from bigtopic.estimators.topic_stores.formats import TopicsToWrite, arrow_tables, tables
+from bigtopic.state.identity import has_topics_of, is_earlier
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_identity import has_topics_of, is_earlier
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_group import group_attributes
 

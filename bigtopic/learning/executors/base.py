@@ -22,10 +22,8 @@ from bigtopic.learning.tasks import ShareTask, SliceTask, Task
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Exchange, Round
-from bigtopic.state.additions import Additions
-from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
-from bigtopic.state.params import Params
+from bigtopic.state.lazy_array import Additions, LazyArray
+from bigtopic.state.params import Overlay, Params
 from bigtopic.types import Stats
 
 __all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Updates", "before_failure"]

@@ -6,7 +6,7 @@ from math import prod
 
 from bigtopic.learning.run import Run
 from bigtopic.learning.work import Work
-from bigtopic.state.contract.kernel_results import check_cost
+from bigtopic.state.contract.kernels import check_cost
 
 __all__ = ["round_seconds"]
 

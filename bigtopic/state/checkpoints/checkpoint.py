@@ -25,9 +25,9 @@ from bigtopic.errors import ModelError, SettingError, StoreError, argument
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
-from bigtopic.state.checkpoints.root import CheckpointRoot
 from bigtopic.state.checkpoints.versions import (
     STEP,
+    CheckpointRoot,
     load_version,
     name_of,
     newest_intact,

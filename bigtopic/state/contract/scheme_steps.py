@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bigtopic.errors import ModelError
-from bigtopic.state.contract.kernel_results import check_values
+from bigtopic.state.contract.kernels import check_values
 from bigtopic.types import AxisStats
 
 __all__ = [

@@ -18,20 +18,22 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, either
 from bigtopic.kernels.support.tokens import TAKES_WEIGHTS
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.slices import Plan
-from bigtopic.state.documents import state_manifest, state_spans
-from bigtopic.state.documents.state_files import SPARE, State, StateFiles, StatePart
+from bigtopic.plan.slices import Plan, SliceRef
+from bigtopic.state.documents.state_files import State, StateFiles, StatePart
 from bigtopic.state.documents.state_folder import (
+    About,
     DiskNeed,
     copy_state,
     disk_need,
     given_folder,
+    parsed,
+    read_about,
     refuse_full,
-    remove_files,
     remove_passes,
+    restore_about,
     temporary_folder,
+    write_about,
 )
-from bigtopic.state.documents.state_manifest import About
 from bigtopic.storage.place import Place
 from bigtopic.storage.row_arrays import RowArray
 from bigtopic.types import StateSpec
@@ -67,8 +69,6 @@ class DocumentState:
     ----------
     kept : passes whose state is kept although later ones are complete, because a run may be resumed from there
     most_kept : number of passes that may be kept so
-    writes_over : whether a pass is written over the files of the one before the last; not where a task that was given
-        up may still write there
 
     Raises
     ------
@@ -85,10 +85,9 @@ class DocumentState:
         self._about, self._run = About(), run
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
-        self.writes_over = True
         self._still_lent: Callable[[], bool] | None = None
         if self._place is not None:
-            self._about = state_manifest.read(self._place) or self._about
+            self._about = read_about(self._place) or self._about
 
     @property
     def files(self) -> StateFiles:
@@ -141,7 +140,6 @@ class DocumentState:
             for key, part in zip(keys, parts, strict=True)
         ]
         self._make_folder()
-        self.end_run()
         run = self._about.run if known else self._run
         files = StateFiles(self._folder, tuple(found), dict(arrays), run)
         self._refuse_lost(files, bool(known.keys() & set(keys)), plan, cursor)
@@ -154,23 +152,19 @@ class DocumentState:
         self._about = About(
             files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint, run
         )
-        state_manifest.write(self._folder, self._about)
+        write_about(self._folder, self._about)
         return cursor
 
     def end_pass(self, n_passes: int) -> None:
-        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, or make it spare."""
-        if self.writes_over and n_passes - 1 not in self.kept:
-            self.files.spare(n_passes - 1)
-        remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
-
-    def end_run(self) -> None:
-        """Remove what only a further pass would need."""
-        remove_files(self._folder / SPARE)
+        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, once this one's is
+        written."""
+        if any(self.files.has(part, n_passes) for part in range(len(self.files.parts))):
+            remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
 
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
         if self._place is not None and self._plan is not None:
-            state_spans.complete(self.files, self._plan, cursor)
+            _complete(self.files, self._plan, cursor)
 
     def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
         """What is remembered of documents start:stop of a part of the corpus, in stored order.
@@ -191,7 +185,7 @@ class DocumentState:
         plan = self._plan
         if plan is None or not self._is_there(cursor):
             raise ModelError(_LOST)
-        return state_spans.read(self.files, plan, cursor, part, start, stop)
+        return _state_at(self.files, plan, cursor, part, start, stop)
 
     def has_counted(self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor) -> bool:
         """Whether a model at the cursor has counted all these parts, and would recognise them."""
@@ -224,7 +218,7 @@ class DocumentState:
             When a file is missing or cut short, or does not hold what was written.
         """
         if self._plan is not None:
-            state_spans.check(self.files, self._plan, cursor)
+            _check(self.files, self._plan, cursor)
 
     def lend(self, still: Callable[[], bool]) -> None:
         """The folder is its owner's from now on: it is read here, and no longer written.
@@ -245,7 +239,7 @@ class DocumentState:
     def sync(self) -> None:
         """Flush to the disk what was written, and the description if it was lost."""
         self._folder.sync()
-        state_manifest.restore(self._folder, self._about)
+        restore_about(self._folder, self._about)
 
     @property
     def _folder(self) -> Place:
@@ -265,7 +259,7 @@ class DocumentState:
     def _is_there(self, cursor: Cursor) -> bool:
         """Whether the folder is there, and a run that went on in one that was lent has left what the cursor needs."""
         return self._source is not None and (
-            self._still_lent is None or state_spans.are_there(self.files, self._plan, cursor)
+            self._still_lent is None or _are_there(self.files, self._plan, cursor)
         )
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
@@ -279,7 +273,7 @@ class DocumentState:
         if self._place is None:
             self._place = temporary_folder(self)
         if not (self._place / "zarr.json").exists():
-            state_manifest.write(self._place, About())
+            write_about(self._place, About())
 
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
@@ -297,7 +291,7 @@ class DocumentState:
     def _refuse_lost(self, files: StateFiles, counted: bool, plan: Plan, cursor: Cursor) -> None:
         """Refuse documents that the model has counted, when their state is not here or is something else."""
         other = counted and self._about.arrays != files.arrays
-        if other or not state_spans.are_there(files, plan, cursor):
+        if other or not _are_there(files, plan, cursor):
             raise ModelError(_LOST)
 
     def _copied(self, source: Place | None, chosen: Callable[[int], bool]) -> DocumentState:
@@ -319,7 +313,7 @@ class DocumentState:
     @property
     def description(self) -> dict[str, Any]:
         """Which documents were counted, as JSON can hold it; see `without_files`."""
-        return state_manifest.as_json(self._about)
+        return self._about.as_json()
 
     @classmethod
     def without_files(cls, description: Any) -> DocumentState:
@@ -333,7 +327,7 @@ class DocumentState:
             When it is of a newer format.
         """
         state = cls()
-        state._about = state_manifest.parsed(description, "the state of documents:")
+        state._about = parsed(description, "the state of documents:")
         return state
 
 
@@ -373,3 +367,59 @@ def _keys(parts: Sequence[Any]) -> list[str]:
         keys.append(f"{digest}-{seen[digest]}")
         seen[digest] += 1
     return keys
+
+
+def _state_at(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
+    """The state of documents start:stop of a part; those that the pass has reached have new state, the others old."""
+    old, newest = cursor.pass_number, cursor.pass_number + cursor.inside_pass
+    pieces, first = [files.missing(part, start, start)], start
+    for ref in _left(plan, cursor).get(part, ()):
+        a, b = max(first, ref.start), min(stop, ref.stop)
+        if a < b:
+            pieces += [_known(files, part, first, a, newest), _known(files, part, a, b, old)]
+            first = b
+    pieces.append(_known(files, part, first, stop, newest))
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
+
+
+def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:
+    found = files.read(part, start, stop, n_passes) if start < stop else None
+    return found or files.missing(part, start, stop)
+
+
+def _check(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
+    """Read all that a run at a cursor of the plan begins with, a slice at a time. Raises CorpusDamaged."""
+    left, groups = {ref for refs in _left(plan, cursor).values() for ref in refs}, set()
+    for rnd in plan.rounds(cursor.pass_number):
+        for ref in rnd.slices:
+            n_passes = cursor.pass_number + (cursor.inside_pass and ref not in left)
+            files.read(ref.part, ref.start, ref.stop, n_passes)
+            groups.add((ref.part, n_passes))
+    for part, n_passes in sorted(groups):
+        files.require_group(part, n_passes)
+
+
+def _complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
+    """Give the documents that the pass did not reach the state that they had before it."""
+    for part, refs in sorted(_left(plan, cursor).items()):
+        for ref in refs:
+            state = _known(files, part, ref.start, ref.stop, cursor.pass_number)
+            files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
+
+
+def _are_there(files: StateFiles, plan: Plan | None, cursor: Cursor) -> bool:
+    """Whether there are files of every pass that a run at a cursor of the plan reads; None before the first run."""
+    numbers = range(len(files.parts))
+    written = not cursor.inside_pass or any(files.has(number, cursor.pass_number + 1) for number in numbers)
+    reads = _left(plan, cursor) if plan is not None and cursor.inside_pass else numbers
+    old = [number for number in reads if files.parts[number].first_pass < cursor.pass_number]
+    return written and all(files.has(number, cursor.pass_number) for number in old)
+
+
+def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
+    """Slices that the pass has not reached, by part, in the order of the documents; none between two passes."""
+    left: dict[int, list[SliceRef]] = {}
+    for rnd in plan.rounds(cursor.pass_number, cursor.round, cursor.ahead) if cursor.inside_pass else ():
+        for ref in rnd.slices:
+            left.setdefault(ref.part, []).append(ref)
+    return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}

@@ -8,10 +8,10 @@ the prior is constant (Hoffman et al. 2010, eq. 3 with lambda = eta + statistics
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,94 +23,20 @@ from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.support import buffers
 from bigtopic.support.side_by_side import in_parts, over_rows
-from bigtopic.types import AxisStats, MutableArray
+from bigtopic.types import AxisStats
 
 __all__ = [
-    "AT_ONCE",
     "FOLD_ROWS",
-    "MOST_PARTS",
     "SMALLEST_SCALE",
     "USUAL_WEIGHT",
-    "Addition",
     "Additions",
     "Forwarding",
     "LazyArray",
     "Linear",
     "padded",
-    "prior_table",
 ]
 
-AT_ONCE = 16  # additions of a call: the loop is compiled for tuples of this length
-MOST_PARTS = 8  # more cost more than they gain: each looks through all ids
-
-
-class Addition(NamedTuple):
-    """raw[ids[i], k] += values[i, k] * factor[k]."""
-
-    raw: np.ndarray
-    ids: np.ndarray
-    values: np.ndarray
-    factor: np.ndarray
-
-
-class Additions:
-    """Additions in the order in which a row gets them, so that its bits do not depend on who does them."""
-
-    def __init__(self) -> None:
-        self._additions: list[Addition] = []
-
-    def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
-        """Put off an addition."""
-        self._additions.append(Addition(raw, ids, values, factor))
-
-    def do(self, n_threads: int = 1) -> None:
-        """Do all that was put off, in parts that have rows of their own. The caller keeps Ctrl-C away."""
-        if not self._additions:
-            return
-        calls = [call for same in _alike(self._additions) for call in _calls(same)]
-        n = _n_parts(n_threads, min(len(self._additions), MOST_PARTS))
-        places = np.empty((n, _kernels.PLACES), np.int64)
-        self._additions = []
-        in_parts([partial(_do, calls, part, n, places[part]) for part in range(n)])
-
-
-def _n_parts(n_threads: int, most: int = MOST_PARTS) -> int:
-    """How many parts some threads divide additions into: a power of two, two for each thread, since some come late, but
-    at most `most`."""
-    return 1 << (min(most, 2 * n_threads).bit_length() - 1) if n_threads > 1 else 1
-
-
-def _alike(additions: Sequence[Addition]) -> Iterator[list[Addition]]:
-    """Those to the same array, in order, of values of the same type, which one call may do."""
-    arrays: dict[int, list[Addition]] = {}
-    for addition in additions:
-        arrays.setdefault(id(addition.raw), []).append(addition)
-    for same_array in arrays.values():
-        for _, alike in groupby(same_array, lambda addition: addition.values.dtype):
-            yield list(alike)
-
-
-def _calls(additions: Sequence[Addition]) -> list[tuple[Any, ...]]:
-    """The arguments of `scatter_some`; the last call adds nothing where fewer are left."""
-    none = additions[0]._replace(ids=additions[0].ids[:0], values=additions[0].values[:0])
-    full = [*additions, *[none] * (-len(additions) % AT_ONCE)]
-    raws, ids, values, factors = zip(*full, strict=True)
-    others = (
-        [frozen(some, np.int32) for some in ids],
-        [frozen(some, some.dtype) for some in values],
-        list(factors),
-    )
-    return [
-        (raws[0], *(tuple(some[first : first + AT_ONCE]) for some in others))
-        for first in range(0, len(full), AT_ONCE)
-    ]
-
-
-def _do(calls: Sequence[tuple[Any, ...]], part: int, n_parts: int, places: np.ndarray) -> None:
-    for raw, ids, values, factors in calls:
-        _kernels.scatter_some(raw, ids, values, factors, part, n_parts, places)
-
-
+MOST_PARTS = 8  # of deferred additions; more cost more than they gain: each looks through all ids
 FOLD_ROWS = 1 << 16
 _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 # Rows that are added at once, multiples of `_SUMMED`: fewer where they are weighted first, which takes memory.
@@ -122,6 +48,36 @@ USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
 def padded(n_components: int) -> int:
     """Columns of an array: a multiple of 16, one cache line of float32, so that inner loops have no tail."""
     return -(-n_components // 16) * 16
+
+
+class Additions:
+    """Deferred additions, in the order in which a row gets them, so that its bits do not depend on who does them.
+
+    raw[ids[i], k] += values[i, k] * factor[k] for each of them.
+    """
+
+    def __init__(self) -> None:
+        self._additions: list[tuple[np.ndarray, ...]] = []
+
+    def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
+        """Defer an addition."""
+        self._additions.append((raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
+
+    def do(self, n_threads: int = 1) -> None:
+        """Do what was deferred, in parts that have rows of their own: a power of two, two for each thread, since some
+        come late. The caller keeps Ctrl-C away."""
+        if not self._additions:
+            return
+        most = min(len(self._additions), MOST_PARTS, 2 * n_threads)
+        n_parts = 1 << (most.bit_length() - 1) if n_threads > 1 else 1
+        places = np.empty((n_parts, _kernels.PLACES), np.int64)
+        additions, self._additions = self._additions, []
+
+        def add(part: int) -> None:
+            for addition in additions:
+                _kernels.scatter_part(*addition, part, n_parts, places[part])
+
+        in_parts([partial(add, part) for part in range(n_parts)])
 
 
 class Linear(NamedTuple):
@@ -149,7 +105,7 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, which can then neither be read nor scaled. None where `add` adds at
+    deferred : takes what `add` would add to rows, which can then neither be read nor scaled. None where `add` adds at
         once
     keeps_scale : whether a scale is not folded; one that becomes too small is refused
     """
@@ -164,7 +120,7 @@ class LazyArray:
     prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prior_mean: float = 0.0
     prior_version: int = 0
-    put_off: Additions | None = None
+    deferred: Additions | None = None
     keeps_scale: bool = False
 
     def __post_init__(self) -> None:
@@ -196,7 +152,7 @@ class LazyArray:
         return cls(
             np.zeros((n_rows, n_columns), dtype),
             np.ones(n_columns),
-            prior_table(prior, n_rows, n_components),
+            _prior_table(prior, n_rows, n_components),
             n_components,
             axis,
             normalised_over,
@@ -245,7 +201,7 @@ class LazyArray:
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
         check_rows(ids, self.n_rows)
-        self._refuse_if_put_off()
+        self._refuse_if_deferred()
         dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
         return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
 
@@ -302,10 +258,10 @@ class LazyArray:
         ids = self.rows_of(stats.ids)
         self.decay(decay)
         known = stats.sums if row_weight is None and not self._counts else None
-        if self.put_off is not None:
+        if self.deferred is not None:
             if row_weight is not None or row_decay is not None:
-                self._refuse_if_put_off()
-            self.put_off.append(self.raw, ids, values, self._factor(weight))
+                self._refuse_if_deferred()
+            self.deferred.append(self.raw, ids, values, self._factor(weight))
             self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
             return
         if row_decay is not None:
@@ -362,7 +318,7 @@ class LazyArray:
             self.fold_if_small()
 
     def _clear(self, cleared: np.ndarray) -> None:
-        self._refuse_if_put_off()
+        self._refuse_if_deferred()
         if cleared.all():
             self.raw[:] = 0.0
         else:
@@ -381,16 +337,16 @@ class LazyArray:
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""
-        self._refuse_if_put_off()
+        self._refuse_if_deferred()
         sums = np.zeros(self.n_columns)
         for start, stop in self.blocks():
             _kernels.fold_scale(self.raw, self.scale, start, stop, sums)
         self.sums = sums
         self.scale = np.ones(self.n_columns)
 
-    def _refuse_if_put_off(self) -> None:
-        """Refuse to read or to scale rows to which additions are put off."""
-        if self.put_off is not None:
+    def _refuse_if_deferred(self) -> None:
+        """Refuse to read or to scale rows whose additions are deferred."""
+        if self.deferred is not None:
             raise ModelError(
                 "it declares `is_linear`, but does more than `add` with a weight and a decay for all rows alike; "
                 "remove the declaration"
@@ -434,7 +390,7 @@ def _read_only(values: np.ndarray) -> np.ndarray:
     return view
 
 
-def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np.ndarray:
+def _prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np.ndarray:
     """A prior as (1 or n_rows, 1 or n_components): number, (n_rows,) or (n_components, n_rows)."""
     table = np.asarray(prior, np.float64)
     if table.ndim == 0:
@@ -446,46 +402,26 @@ def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np
     return np.ascontiguousarray(table.T)
 
 
+def _forwarded(name: str) -> Any:
+    return property(attrgetter(f"base.{name}"))
+
+
 class Forwarding:
-    """A `types.MutableArray` that does what `array` does."""
+    """A `types.MutableArray` that does what `base`, another one, does; a subclass does something else."""
 
-    def __init__(self, array: MutableArray) -> None:
-        self._array = array
+    n_components = _forwarded("n_components")
+    n_columns = _forwarded("n_columns")
+    n_rows = _forwarded("n_rows")
+    axis = _forwarded("axis")
+    dtype = _forwarded("dtype")
+    normalised_over = _forwarded("normalised_over")
+    prior = _forwarded("prior")
+    prior_mean = _forwarded("prior_mean")
+    gather = _forwarded("gather")
+    add = _forwarded("add")
+    set_prior = _forwarded("set_prior")
+    totals = _forwarded("totals")
+    fold = _forwarded("fold")
 
-    @property
-    def n_components(self) -> int:
-        return self._array.n_components
-
-    @property
-    def n_columns(self) -> int:
-        return self._array.n_columns
-
-    @property
-    def n_rows(self) -> int:
-        return self._array.n_rows
-
-    @property
-    def prior(self) -> np.ndarray:
-        return self._array.prior
-
-    def gather(self, ids: np.ndarray | None) -> np.ndarray:
-        return self._array.gather(ids)
-
-    def add(
-        self,
-        stats: AxisStats,
-        weight: float | np.ndarray = 1.0,
-        decay: float | np.ndarray = 1.0,
-        row_weight: np.ndarray | None = None,
-        row_decay: np.ndarray | None = None,
-    ) -> None:
-        self._array.add(stats, weight, decay, row_weight, row_decay)
-
-    def set_prior(self, prior: np.ndarray) -> None:
-        self._array.set_prior(prior)
-
-    def totals(self) -> np.ndarray:
-        return self._array.totals()
-
-    def fold(self) -> None:
-        self._array.fold()
+    def __init__(self, base: Any) -> None:
+        self.base = base

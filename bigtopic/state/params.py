@@ -18,14 +18,14 @@ from bigtopic.types import AxisStats
 __all__ = ["Overlay", "Params", "PriorAccess"]
 
 
-class Overlay:
+class Overlay(Forwarding):
     """Provisional params: a base array as it would be after one `scheme.step`, the base left untouched.
 
     Holds only the rows that were added, so an inner iteration costs its own words.
     """
 
     def __init__(self, base: LazyArray) -> None:
-        self.base = base
+        super().__init__(base)
         self._decay = np.ones(base.n_columns)
         self._sums = base.totals()
         self._ids = np.zeros(0, np.int32)
@@ -36,38 +36,6 @@ class Overlay:
         other = copy(self)
         other.base = base
         return other
-
-    @property
-    def axis(self) -> str:
-        return self.base.axis
-
-    @property
-    def n_rows(self) -> int:
-        return self.base.n_rows
-
-    @property
-    def n_columns(self) -> int:
-        return self.base.n_columns
-
-    @property
-    def n_components(self) -> int:
-        return self.base.n_components
-
-    @property
-    def prior(self) -> np.ndarray:
-        return self.base.prior
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.base.dtype
-
-    @property
-    def normalised_over(self) -> str | None:
-        return self.base.normalised_over
-
-    @property
-    def prior_mean(self) -> float:
-        return self.base.prior_mean
 
     def set_prior(self, prior: np.ndarray) -> None:
         """Replace the prior of the copy."""
@@ -144,17 +112,16 @@ class PriorAccess(Forwarding):
 
     def add(self, *values: Any, **factors: Any) -> NoReturn:
         """Raises ModelError."""
-        self._refuse("add")
+        raise ModelError(f"it calls add, {_PRIOR_ONLY}")
 
     def fold(self) -> NoReturn:
         """Raises ModelError."""
-        self._refuse("fold")
+        raise ModelError(f"it calls fold, {_PRIOR_ONLY}")
 
-    def _refuse(self, call: str) -> NoReturn:
-        raise ModelError(
-            f"it calls {call}, but a scheme of prior_schemes may change an array only with set_prior; give it to "
-            "schemes instead"
-        )
+
+_PRIOR_ONLY = (
+    "but a scheme of prior_schemes may change an array only with set_prior; give it to schemes instead"
+)
 
 
 @dataclass

@@ -66,8 +66,6 @@ class RunningMean(Forwarding):
     n_averaged : a single number, in the equations n
     """
 
-    _array: LazyArray
-
     def __init__(self, array: LazyArray, rest: LazyArray, n_averaged: LazyArray) -> None:
         super().__init__(array)
         self._rest, self._n_averaged = rest, n_averaged
@@ -86,28 +84,28 @@ class RunningMean(Forwarding):
         row_decay: np.ndarray | None = None,
     ) -> None:
         """As `LazyArray.add`; costs the rows of `stats`, and now and then the axis."""
-        decay = checked(self._array, stats, weight, decay, row_weight, row_decay).decay
+        decay = checked(self.base, stats, weight, decay, row_weight, row_decay).decay
         with self.following(stats.ids, decay):
-            self._array.add(stats, weight, decay, row_weight, row_decay)
+            self.base.add(stats, weight, decay, row_weight, row_decay)
 
     @contextmanager
     def following(self, ids: np.ndarray | None, decay: np.ndarray) -> Iterator[None]:
         """In this context, the array decays, and changes in these rows (all rows for None); the mean stays."""
-        if (self._factor > LARGEST * decay).any() or self._array.scale_after(decay).min() < SMALLEST_SCALE:
+        if (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE:
             self._settle()
-        ids, factor = self._array.rows_of(ids), self._factor
-        before = _statistics(self._array, ids)
+        ids, factor = self.base.rows_of(ids), self._factor
+        before = _statistics(self.base, ids)
         yield
         if factor.any():
             factor = np.divide(factor, decay, out=np.zeros_like(factor), where=factor > 0)
             before *= decay
-            self._rest.add(AxisStats(ids, before - _statistics(self._array, ids)), factor)
+            self._rest.add(AxisStats(ids, before - _statistics(self.base, ids)), factor)
             self._set_factor(factor)
 
     def fold(self) -> None:
         """As `LazyArray.fold`."""
         self._settle()
-        self._array.fold()
+        self.base.fold()
 
     def count(self) -> None:
         """The array as it is now belongs to the mean."""
@@ -120,7 +118,7 @@ class RunningMean(Forwarding):
 
     def copied(self) -> LazyArray:
         """A copy of the array with the mean in place of its statistics."""
-        array, factor = self._array, self._factor
+        array, factor = self.base, self._factor
         raw = np.empty(array.raw.shape, np.float64 if array.dtype.kind == "i" else array.dtype)
         for ids in self._blocks():
             raw[ids] = _statistics(array, ids) * factor + _statistics(self._rest, ids)
@@ -143,7 +141,7 @@ class RunningMean(Forwarding):
         factor = self._factor
         if factor.any():
             for ids in self._blocks():
-                self._rest.add(AxisStats(ids, _statistics(self._array, ids)), factor)
+                self._rest.add(AxisStats(ids, _statistics(self.base, ids)), factor)
             self._set_factor(np.zeros(self.n_columns))
 
     def _blocks(self) -> list[np.ndarray]:

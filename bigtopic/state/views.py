@@ -121,7 +121,7 @@ def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
 
 def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
     check_rows(ids, array.n_rows)
-    assert array.put_off is None, "rows in place lack the additions that are put off"
+    assert array.deferred is None, "rows in place lack deferred additions"
     prior = np.zeros(array.n_columns)
     prior[: array.n_components] = array.prior[0]
     return {name: array.raw, f"{name}:ids": ids, f"{name}:scale": array.scale, f"{name}:prior": prior}

@@ -214,7 +214,7 @@ def _shares(exchange: Exchange, cursors: Sequence[Cursor]) -> list[Share]:
 def _additions_together(
     params: Params, settings: Settings, n_steps: int, do: Callable[[Additions], None]
 ) -> Iterator[None]:
-    """Inside, several steps put off what they add to rows, if they can; it is done at the end."""
+    """Inside, several steps defer what they add to rows, if they can; it is done at the end."""
     arrays = params.without_means().arrays
     alone = settings.prior_schemes or settings.average or not settings.is_linear
     if n_steps == 1 or alone or any(array.dtype.kind != "f" for array in arrays.values()):
@@ -222,7 +222,7 @@ def _additions_together(
         return
     additions = Additions()
     for array in arrays.values():
-        array.put_off, array.keeps_scale = additions, True
+        array.deferred, array.keeps_scale = additions, True
     try:
         yield
     finally:
@@ -231,7 +231,7 @@ def _additions_together(
                 do(additions)
             finally:
                 for array in arrays.values():
-                    array.put_off, array.keeps_scale = None, False
+                    array.deferred, array.keeps_scale = None, False
                     array.fold_if_small()
 
 

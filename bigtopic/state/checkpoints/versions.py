@@ -29,12 +29,16 @@ __all__ = [
     "load_version",
     "name_of",
     "newest_intact",
-    "run_of",
     "versions",
 ]
 
 FORMAT = "bigtopic-checkpoint"
+VERSION = (
+    2  # rounds of a pass are scheduled otherwise than in version 1: resumed, its runs would give other bits
+)
 STEP = re.compile(r"step-\d{12}")
+_WHAT = "a bigtopic checkpoint"
+_LONGER = "run 'bigtopic train --continue-from MODEL --documents all'"
 _BESIDE = {ROOT, DRAFT, LOCK, "documents"}
 
 Loaded = TypeVar("Loaded")
@@ -57,11 +61,21 @@ def is_rest(place: Place) -> bool:
     return bool(names) and all(name in _BESIDE or STEP.fullmatch(name) for name in names)
 
 
-def run_of(version: Place) -> Any:
-    """What tells the run of a version from others, see `identity_hash`; None where the version does not say it."""
-    with suppress(KeyError, TypeError):  # it is damaged, or was saved by hand
-        return model_store.describe(version.url)["extra"]["run"]["checkpoint"]
-    return None
+def _record_of(version: Place) -> Mapping[str, Any]:
+    """The record of the run that was saved with a version; empty where it is damaged, or was saved by hand."""
+    with suppress(KeyError, TypeError):
+        record = model_store.describe(version.url)["extra"]["run"]
+        return record if isinstance(record, Mapping) else {}
+    return {}
+
+
+def _writer(place: Place) -> str:
+    """The version of bigtopic that wrote a checkpoint, as far as its newest version tells."""
+    for version in reversed(versions(place)):
+        known = _record_of(place / version).get("versions")
+        if isinstance(known, Mapping) and known.get("bigtopic"):
+            return f"bigtopic {known['bigtopic']}"
+    return "an earlier version of bigtopic"
 
 
 def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | None:
@@ -138,13 +152,8 @@ def load_newest(
 
 def _is_checkpoint(place: Place) -> bool:
     with suppress(CorpusExists):
-        return place.local and FORMAT in (root_attributes(place, "a bigtopic checkpoint") or {})
+        return place.local and FORMAT in (root_attributes(place, _WHAT) or {})
     return False
-
-
-VERSION = 1
-_WHAT = "a bigtopic checkpoint"
-_LONGER = "run 'bigtopic train --continue-from MODEL --documents all'"
 
 
 class CheckpointRoot:
@@ -182,6 +191,8 @@ class CheckpointRoot:
             When the folder holds something else, or holds a run and `resume` is false.
         ModelError
             When it holds a run of another corpus or other settings; the message names what differs.
+        ModelVersionError
+            When another version of bigtopic began it, in another format.
         """
         about = self._about()
         if about is None:
@@ -192,9 +203,14 @@ class CheckpointRoot:
                 f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
                 f"{VERSION}; upgrade bigtopic, or give another path"
             )
-        if version != VERSION:
-            raise CorpusExists(
-                f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
+        if type(version) is not int or version < 1:
+            raise self._not_one()
+        if version < VERSION:
+            raise ModelVersionError(
+                f"{self._place.url} is a checkpoint of format version {version}, which {_writer(self._place)} wrote; "
+                f"this version of bigtopic resumes version {VERSION} alone. It opens as a model: "
+                f"{either('load it with bigtopic.load_model and call partial_fit', _LONGER)} to learn longer, resume "
+                "the run with the version that began it, or give another path to begin anew"
             )
         self._refuse_begun()
         found = differences(about.get("identity"), self._identity)
@@ -249,17 +265,20 @@ class CheckpointRoot:
         if not is_rest(self._place):
             if root_attributes(self._place, _WHAT) is None:
                 return require_free(self._place, _WHAT, locked)
-            raise CorpusExists(
-                f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
-            )
+            raise self._not_one()
         self._refuse_begun()
-        runs = [run_of(self._place / version) for version in versions(self._place)]
+        runs = [_record_of(self._place / name).get("checkpoint") for name in versions(self._place)]
         if self.run not in runs or any(run not in (None, self.run) for run in runs):
             raise ModelError(
                 f"{self._place.url}/{ROOT}, which says what the run in this folder began with, is missing or damaged, "
                 "and the versions are not of the run that you describe; restore that file from a copy, give what the "
                 "run began with, or another path"
             )
+
+    def _not_one(self) -> CorpusExists:
+        return CorpusExists(
+            f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
+        )
 
     def _refuse_begun(self) -> None:
         if not self._resume:

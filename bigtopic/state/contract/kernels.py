@@ -172,7 +172,8 @@ def statistics_dtype(kernel: Kernel, options: Mapping[str, Any]) -> np.dtype:
 
 def check_lengths(kernel: Kernel, options: Mapping[str, Any], counts: Iterable[str]) -> None:
     """Check the options that are lengths of document state. Raises SettingError like `check_kernel`."""
-    for name in {size for spec in kernel.remembers.values() for size in spec.shape} & {*options} - {*counts}:
+    lengths = {str(size) for spec in kernel.remembers.values() for size in spec.shape}
+    for name in lengths & {*options} - {*counts}:
         require(
             is_whole(options[name]) and options[name] >= 1,
             f"option {name} is {options[name]!r}, but kernel {kernel.name!r} remembers as many numbers: "

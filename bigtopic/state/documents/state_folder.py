@@ -91,8 +91,12 @@ def temporary_folder(owner: Any) -> Place:
     """A new folder, removed when its owner is."""
     folder = new_folder(Path(tempfile.gettempdir()), "bigtopic-state-")
     process = os.getpid()
-    # a fork of the process that made it only looks at it
-    weakref.finalize(owner, lambda: os.getpid() == process and remove_folder(folder))
+
+    def remove() -> None:
+        if os.getpid() == process:  # a fork only looks at it
+            remove_folder(folder)
+
+    weakref.finalize(owner, remove)
     return Place(folder)
 
 

@@ -9,7 +9,6 @@ Reference: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -30,7 +29,7 @@ from bigtopic.state.axes import axes_of, mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
 from bigtopic.state.views import mean_rows, take_view
-from bigtopic.types import Block, Docs
+from bigtopic.types import Block, Docs, Kernel
 
 __all__ = [
     "Asked",
@@ -172,6 +171,14 @@ def learn_authors(
 ) -> TopicModel:
     """A model with the authors of a corpus alone: those that `model` knows, as it knows them, then the new ones.
 
+    With everything that the model knows held fixed, gamma_a of each new author is iterated to rest, from alpha plus its
+    tokens shared evenly among the topics:
+
+        gamma_a = alpha + S_a,    S_a the expected counts of `author_vb`
+
+    So documents of known and new authors are shared among both, and the documents of an author who wrote all of them
+    alone count as one. A pass over the documents is an iteration.
+
     Parameters
     ----------
     max_iter : passes at most
@@ -211,11 +218,9 @@ def _begun(model: TopicModel, authors: Vocabulary) -> tuple[TopicModel, int]:
     array.fold()
     axes = {"word": model.vocabulary, "author": Vocabulary(authors.words[order], None, documents, tokens)}
     params = Params({**{name: known[name] for name in AUTHOR_TOPIC.arrays}, AUTHOR_TOPICS: array})
-    method = _method(n_known)
+    kernel: Kernel = load("author_vb")
+    kernel = replace(kernel, statistics={AUTHOR_TOPICS: kernel.statistics[AUTHOR_TOPICS]})
+    method = Method(
+        "new-authors", kernel, {AUTHOR_TOPICS: ReplaceRows(n_known)}, AUTHOR_TOPIC, batch_size=None
+    )
     return TopicModel(method, params, axes, model.components, method.kernel_options({})), n_known
-
-
-def _method(n_known: int) -> Method:
-    known: Mapping[str, str] = load("author_vb").statistics
-    kernel = replace(load("author_vb"), statistics={AUTHOR_TOPICS: known[AUTHOR_TOPICS]})
-    return Method("new-authors", kernel, {AUTHOR_TOPICS: ReplaceRows(n_known)}, AUTHOR_TOPIC, batch_size=None)

@@ -26,6 +26,9 @@ from bigtopic.types import Block, Docs, Kernel
 
 __all__ = ["Inferred", "in_order", "infer", "inferring", "keyed_by_content"]
 
+_AUTHOR = np.uint64(1 << 63)  # distinguishes an author from a word
+_S1, _S32 = np.uint64(1), np.uint64(32)
+
 
 @dataclass(frozen=True)
 class Inferred:
@@ -123,7 +126,9 @@ def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) ->
         block = reader.block(own)
         rows.append(block.rows)
         topics.append(_doc_topics(in_order(block, context.work.id_maps), arrays, context.work, context.seed))
-        tokens.append(_known_tokens(block, context.work.id_maps.get("word")))
+        id_map = context.work.id_maps.get("word")
+        known = block.counts if id_map is None else np.where(id_map[block.words] >= 0, block.counts, 0)
+        tokens.append(_sums(block.indptr, known.astype(np.float64)))
     return Inferred(np.concatenate(rows), np.concatenate(topics), np.concatenate(tokens))
 
 
@@ -137,16 +142,6 @@ def _doc_topics(block: Block, arrays: Any, work: Work, seed: int) -> np.ndarray:
     with noting(f"kernel {work.kernel.name!r}"):
         result = work.kernel.run(docs, gathered.view, gathered.hyper, seed, None)
     return check_doc_topics(work.kernel, docs, gathered.hyper, result)
-
-
-def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:
-    counts = block.counts if id_map is None else np.where(id_map[block.words] >= 0, block.counts, 0)
-    sums = np.concatenate([[0.0], np.cumsum(counts, dtype=np.float64)])
-    return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
-
-
-_AUTHOR = np.uint64(1 << 63)  # distinguishes an author from a word
-_S1, _S32 = np.uint64(1), np.uint64(32)
 
 
 def in_order(block: Block, id_maps: Mapping[str, np.ndarray | None]) -> Block:
@@ -168,8 +163,10 @@ def in_order(block: Block, id_maps: Mapping[str, np.ndarray | None]) -> Block:
 def keyed_by_content(docs: Docs, axes: Mapping[str, np.ndarray | None]) -> Docs:
     """The documents with hashes of their content, int64 from 0, in place of source rows as keys of randomness.
 
-    A hash is `mix` of the sum over the document of `mix(id, count)`, of 64 bits, so that no order matters; two of a
-    million different documents share one with a probability of 5e-8.
+    What a document holds in the model's ids determines the order that a kernel visits documents in, and the keys of the
+    draws that it makes; rows in a source, ids of a corpus and other documents do not. A hash is `mix` of the sum over
+    the document of `mix(id, count)`, of 64 bits, so that no order matters; two of a million different documents share
+    one with a probability of 5e-8.
 
     Parameters
     ----------
@@ -186,8 +183,8 @@ def keyed_by_content(docs: Docs, axes: Mapping[str, np.ndarray | None]) -> Docs:
 
 
 def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Sums of the values of each document modulo 2^64."""
-    below = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
+    """Sums of the values of each document; of whole numbers modulo 2^64."""
+    below = np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])
     return below[indptr[1:]] - below[indptr[:-1]]
 
 
@@ -214,7 +211,14 @@ def inferring(
             f"{{name: value}}{OR_NONE}"
         )
     own = model.method.load_inference()
-    kernel = own if inference is None else _kernel(inference, model)
+    if isinstance(inference, str) and inference not in kernels.names():
+        fit = _fit(model)
+        raise SettingError(
+            f"{argument('inference', inference)}: there is no such kernel; choose one of: {', '.join(fit)}"
+            f"{did_you_mean(inference, fit)}"
+        )
+    given = kernels.load(inference) if isinstance(inference, str) else inference
+    kernel = given or own
     why = "" if kernel.name == own.name else _misfit(kernel, model)
     if why:
         raise SettingError(
@@ -232,18 +236,6 @@ def inferring(
     chosen = {**model.options, **before, **(options or {})}
     check_options(method, chosen)
     return replace(model, method=method, options=chosen)
-
-
-def _kernel(inference: str | Kernel, model: TopicModel) -> Kernel:
-    if isinstance(inference, Kernel):
-        return inference
-    if inference not in kernels.names():
-        fit = _fit(model)
-        raise SettingError(
-            f"{argument('inference', inference)}: there is no such kernel; choose one of: {', '.join(fit)}"
-            f"{did_you_mean(inference, fit)}"
-        )
-    return kernels.load(inference)
 
 
 def _fit(model: TopicModel) -> list[str]:

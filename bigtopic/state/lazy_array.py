@@ -74,8 +74,8 @@ class Additions:
         additions, self._additions = self._additions, []
 
         def add(part: int) -> None:
-            for addition in additions:
-                _kernels.scatter_part(*addition, part, n_parts, places[part])
+            for raw, ids, values, factor in additions:
+                _kernels.scatter_part(raw, ids, values, factor, part, n_parts, places[part])
 
         in_parts([partial(add, part) for part in range(n_parts)])
 

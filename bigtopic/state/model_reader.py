@@ -1,4 +1,4 @@
-"""Reading a stored model into memory; checks the shape, dtype and range of every array."""
+"""Reading a stored model into memory; checks the shape, dtype and range of every array, as before one is written."""
 
 from __future__ import annotations
 
@@ -35,13 +35,18 @@ from bigtopic.types import Scheme
 
 __all__ = ["FREQUENCIES", "PARTS", "check_frequency", "check_parts", "check_range", "rebuild"]
 
+PARTS = ("raw", "scale", "prior", "sums")  # of a `LazyArray`
+FREQUENCIES = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
+_BLOCK_ROWS = 1 << 14
+_DRIFT = 0.01  # of sums: a few millionths after 15,000 updates; more is damage
+
 
 def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
     """The model whose arrays are below `state`.
 
     Parameters
     ----------
-    description : checked by `model_rules.check_description`
+    description : checked by `contract.rules.check_description`
 
     Raises
     ------
@@ -49,28 +54,30 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         When an array is missing, damaged, or does not belong to the description.
     """
     learned = _method(description, method)
+    options = learned.kernel_options(description["options"])
+    check_options(learned, options)
     axes = {"word": _names(state, {**description, "size": description["n_words"]})}
     for name, about in description["axes"].items():
         axes[name] = _names(state / "axes" / name, about)
     if any(spec.rows == "column" for spec in learned.model.arrays.values()):
         axes["column"] = axes["word"]
-    documents = description.get("documents")
+    components, expected = description["components"], learned.model.components
+    if set(components) != set(expected):
+        raise FieldError(f"components are {sorted(components)}, but method {learned.name!r} has {expected}")
+    components = {name: components[name] for name in expected}
+    documents, cursor = description.get("documents"), description["cursor"]
     return TopicModel(
         learned,
-        Params(_arrays(state, description, learned, axes)),
+        Params(_arrays(state, description, learned, axes, components)),
         axes,
-        _components(description, learned),
-        _options(description, learned),
+        components,
+        options,
         description["seed"],
-        _cursor(description["cursor"]),
+        Cursor(cursor["epoch"], cursor["round"], cursor["step"], tuple(sorted(cursor.get("ahead", ())))),
         description["text"],
         description["history"],
         DocumentState.without_files(documents) if documents else None,
     )
-
-
-def _cursor(about: Mapping[str, Any]) -> Cursor:
-    return Cursor(about["epoch"], about["round"], about["step"], tuple(sorted(about.get("ahead", ()))))
 
 
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
@@ -90,33 +97,25 @@ def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
     return found
 
 
-def _components(description: dict[str, Any], method: Method) -> dict[str, int]:
-    found = description["components"]
-    if set(found) != set(method.model.components):
-        raise FieldError(
-            f"components are {sorted(found)}, but method {method.name!r} has {method.model.components}"
-        )
-    return {name: found[name] for name in method.model.components}
-
-
 def _arrays(
-    state: Place, description: dict[str, Any], method: Method, axes: Mapping[str, Vocabulary]
+    state: Place,
+    description: dict[str, Any],
+    method: Method,
+    axes: Mapping[str, Vocabulary],
+    components: Mapping[str, int],
 ) -> dict[str, LazyArray]:
     """Every array of the method's model, and the companions that its schemes ask for."""
-    components = _components(description, method)
     sizes = {"none": 1, **components, **{name: max(1, len(names)) for name, names in axes.items()}}
     expected = array_specs(method)
     found = {name: (a["axis"], a["normalised_over"]) for name, a in description["arrays"].items()}
     wanted = {name: (spec.rows, spec.normalised_over) for name, spec in expected.items()}
-    old_prior = description["version"] == 1 and expected.get(DOC_TOPIC_PRIOR)
-    if found != {
-        name: about for name, about in wanted.items() if not (old_prior and name == DOC_TOPIC_PRIOR)
-    }:
+    old_prior = {DOC_TOPIC_PRIOR} & {*expected} if description["version"] == 1 else set()
+    if found != {name: about for name, about in wanted.items() if name not in old_prior}:
         raise FieldError(f"the arrays are {found}, but method {method.name!r} has {wanted}")
     arrays = {}
     for name, spec in expected.items():
         n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
-        if old_prior and name == DOC_TOPIC_PRIOR:
+        if name in old_prior:
             values = _read(state / name, (n_columns,), ("float64",))
             check_range((state / name).url, values, SMALLEST_PRIOR, LARGEST_PRIOR)
             arrays[name] = LazyArray.zeros(1, n_columns, axis="none", dtype=spec.dtype, normalised_over=None)
@@ -175,13 +174,6 @@ def _read(place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...]) -
     return values
 
 
-def _options(description: dict[str, Any], method: Method) -> dict[str, Any]:
-    """The options of the kernels."""
-    options = method.kernel_options(description["options"])
-    check_options(method, options)
-    return options
-
-
 def _method(description: dict[str, Any], given: Method | None) -> Method:
     """The method by name, with the settings of its schemes, and those that learn priors."""
     name = description["method"]
@@ -223,12 +215,6 @@ def _as_saved(schemes: Mapping[str, Scheme], saved: Mapping[str, Mapping[str, An
     return found
 
 
-PARTS = ("raw", "scale", "prior", "sums")  # of a `LazyArray`
-FREQUENCIES = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
-_BLOCK_ROWS = 1 << 14
-_DRIFT = 0.01  # of sums: a few millionths after 15,000 updates; more is damage
-
-
 def check_parts(name: str, parts: Mapping[str, np.ndarray], normalised_over: str | None) -> None:
     """Check the values of an array's parts.
 
@@ -246,12 +232,20 @@ def check_parts(name: str, parts: Mapping[str, np.ndarray], normalised_over: str
         When a value is not finite or outside its range, or the sums are not those of the statistics.
     """
     raw, scale = parts["raw"], parts["scale"]
+    digits = (
+        np.sqrt(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
+    )  # half of those of the largest value
     for part in ("raw", "sums"):
-        least = -sys.float_info.max if normalised_over is None else -_rounding(parts[part], raw.dtype)
-        check_range(f"{name}/{part}", parts[part], least)
+        rounding = float(digits) * min(float(parts[part].max(initial=0)), sys.float_info.max)
+        check_range(
+            f"{name}/{part}", parts[part], -sys.float_info.max if normalised_over is None else -rounding
+        )
     check_range(f"{name}/scale", scale, SMALLEST_SCALE)
     check_range(f"{name}/prior", parts["prior"], 0.0, LARGEST_PRIOR)
-    if raw.dtype.kind == "f" and _largest(raw) * scale.max() > np.finfo(raw.dtype).max:
+    largest = max(
+        float(raw.max(initial=0)), -float(raw.min(initial=0))
+    )  # absolute, without a copy of the array
+    if raw.dtype.kind == "f" and largest * scale.max() > np.finfo(raw.dtype).max:
         raise FieldError(f"{name} holds values whose products with their scale are not finite")
     if name.endswith(f".{COUNT}"):
         check_range(name, parts["prior"] + raw[:1, :1] * scale[:1], most=MOST_STEPS)
@@ -295,16 +289,3 @@ def check_range(name: str, values: np.ndarray, least: float = 0.0, most: float =
         raise FieldError(
             f"{name} holds values from {values.min():g} to {values.max():g}, outside {least:g} .. {most:g}"
         )
-
-
-def _rounding(values: np.ndarray, dtype: np.dtype) -> float:
-    """Half of the digits that the largest value has in this type."""
-    if dtype.kind != "f":
-        return 0.0
-    largest = float(values.max(initial=0))
-    return float(np.sqrt(np.finfo(dtype).eps)) * min(largest, sys.float_info.max)
-
-
-def _largest(values: np.ndarray) -> float:
-    """The largest absolute value, without a copy of the array."""
-    return max(float(values.max(initial=0)), -float(values.min(initial=0)))

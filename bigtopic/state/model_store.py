@@ -21,7 +21,6 @@ from bigtopic import errors
 from bigtopic.corpus.stored.schema import MANIFEST
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
-from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.contract.rules import check_description, plain, upgraded
@@ -72,10 +71,14 @@ def save(
         When the system refuses a write; the model that was there is as it was.
     """
     place = Place.of(url, storage_options)
-    _check_arrays(model, place)
-    _check_figures(model, extra, place)
+    _check(model, extra, place)
     if not place.local:
-        return _save_remote(model, place, extra, overwrite)
+        with RemoteHold(place, _WHAT, _listed_remote) as remote:
+            _check_free(place, overwrite)
+            state = f"state-{remote.token}"
+            _write_arrays(place, state, model)
+            remote.commit({FORMAT: _describe(model, state, extra)}, _listed_remote(place) or ())
+        return
     with Hold(place, _WHAT, _listed) as hold:
         _check_free(place, overwrite)
         state = f"state-{hold.token}"
@@ -87,22 +90,19 @@ def save(
         settle(place, place)
 
 
-def _check_arrays(model: TopicModel, place: Place) -> None:
+def _check(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> None:
     """Raises ModelError where `load` would."""
-    for name, array in model.params.arrays.items():
-        try:
+    name = ""
+    try:
+        for name, array in model.params.arrays.items():
             check_parts(name, {part: getattr(array, part) for part in PARTS}, array.normalised_over)
-        except FieldError as error:
-            scheme, kernel = model.method.schemes.get(name), model.method.load_kernel().name
-            by = f"kernel {kernel!r}" + (f" or scheme {type(scheme).__name__}" if scheme else "")
-            raise errors.ModelError(
-                f"{place.url}: the model is not saved, because array {error}; correct what {by} adds, and fit the "
-                "model again"
-            ) from error
-
-
-def _check_figures(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> None:
-    """Raises ModelError where `load` would."""
+    except FieldError as error:
+        scheme, kernel = model.method.schemes.get(name), model.method.load_kernel().name
+        by = f"kernel {kernel!r}" + (f" or scheme {type(scheme).__name__}" if scheme else "")
+        raise errors.ModelError(
+            f"{place.url}: the model is not saved, because array {error}; correct what {by} adds, and fit the "
+            "model again"
+        ) from error
     try:
         described = json.loads(json.dumps(_describe(model, "state-0", extra)))
         check_description(described, "its description:")
@@ -120,14 +120,6 @@ def _check_free(place: Place, overwrite: bool) -> None:
             f"{place.url} is already a model; choose another path, or pass {errors.argument('overwrite', True)} to "
             "replace it"
         )
-
-
-def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None, overwrite: bool) -> None:
-    with RemoteHold(place, _WHAT, _listed_remote) as hold:
-        _check_free(place, overwrite)
-        state = f"state-{hold.token}"
-        _write_arrays(place, state, model)
-        hold.commit({FORMAT: _describe(model, state, extra)}, _listed_remote(place) or ())
 
 
 def _listed_remote(place: Place) -> set[str] | None:
@@ -169,7 +161,14 @@ def load(
     description = _description(place)
     if description is None:
         raise errors.ModelError(f"there is no bigtopic model at {place.url}{_remedy(place)}")
-    _check_version(description, place)
+    version = description.get("version") if isinstance(description, dict) else None
+    if type(version) is not int or version < 1:
+        raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
+    if version > VERSION:
+        raise errors.ModelVersionError(
+            f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
+            "upgrade bigtopic"
+        )
     try:
         description = upgraded(description)
         check_description(description, "its description:")
@@ -196,17 +195,6 @@ def describe(url: Any) -> Any:
     return _description(Place.of(url))
 
 
-def _check_version(description: Any, place: Place) -> None:
-    version = description.get("version") if isinstance(description, dict) else None
-    if type(version) is not int or version < 1:
-        raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
-    if version > VERSION:
-        raise errors.ModelVersionError(
-            f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
-            "upgrade bigtopic"
-        )
-
-
 def _listed(place: Place) -> set[str] | None:
     """The paths of the model that is there, whatever its description says of others; None when there is none."""
     description = _description(place)
@@ -226,6 +214,7 @@ def _description(place: Place) -> Any:
 
 
 def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> dict[str, Any]:
+    cursor, method = model.cursor, model.method
     arrays = {
         name: {"axis": a.axis, "n_components": a.n_components, "normalised_over": a.normalised_over}
         for name, a in model.params.arrays.items()
@@ -233,13 +222,18 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
     description = {
         "version": VERSION,
         "state": state,
-        "method": model.method.name,
-        "schemes": {name: settings(scheme) for name, scheme in model.method.schemes.items()},
-        "prior_schemes": {name: settings(scheme) for name, scheme in model.method.prior_schemes.items()},
-        "average": model.method.average,
+        "method": method.name,
+        "schemes": {name: settings(scheme) for name, scheme in method.schemes.items()},
+        "prior_schemes": {name: settings(scheme) for name, scheme in method.prior_schemes.items()},
+        "average": method.average,
         "options": model.options,
         "seed": model.seed,
-        "cursor": _describe_cursor(model.cursor),
+        "cursor": {
+            "epoch": cursor.pass_number,
+            "round": cursor.round,
+            "step": cursor.step,
+            "ahead": list(cursor.ahead),
+        },
         "text": model.text,
         "history": model.history,
         "arrays": arrays,
@@ -256,15 +250,6 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
 def _further(model: TopicModel) -> dict[str, Vocabulary]:
     """What is on the axes beside that of the words; columns are words, too."""
     return {name: names for name, names in model.axes.items() if name not in ("word", "column")}
-
-
-def _describe_cursor(cursor: Cursor) -> dict[str, Any]:
-    return {
-        "epoch": cursor.pass_number,
-        "round": cursor.round,
-        "step": cursor.step,
-        "ahead": list(cursor.ahead),
-    }
 
 
 def _describe_names(names: Vocabulary, size: str) -> dict[str, Any]:
@@ -303,9 +288,7 @@ def _put(group: Any, name: str, values: np.ndarray) -> None:
 
     row_bytes = max(1, values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64)))
     n_chunks = max(1, -(-len(values) // max(1, CHUNK_BYTES // row_bytes)))
-    rows = max(
-        1, -(-len(values) // n_chunks)
-    )  # all but equal: whoever reads the last chunk decodes all of its rows
+    rows = max(1, -(-len(values) // n_chunks))  # all but equal: the last chunk is decoded as a whole
     array = group.create_array(
         name,
         shape=values.shape,

@@ -65,11 +65,18 @@ def new_model(
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
     n_rows = {"none": 1, **axis_sizes(model, axes, components, sizes)}
-    _check_priors(method, priors or {})
+    known = {spec.prior for spec in model.arrays.values() if spec.prior}
+    given = {name: value for name, value in (priors or {}).items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise SettingError(
+                f"{argument(name)} was given, but no array of model {model.name!r} has it; its priors are: "
+                + (", ".join(sorted(known)) or "none")
+            )
     arrays: dict[str, LazyArray] = {}
     for number, (name, spec) in enumerate(specs.items()):
         array = arrays[name] = _array(spec, n_rows[spec.rows], components)
-        array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
+        array.set_prior(_prior(method, spec, given.get(spec.prior or ""), array))
         if spec.start is not None and spec.start[0] != "documents":
             distribution, share = spec.start
             _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
@@ -124,60 +131,41 @@ def _array(spec: ArraySpec, n_rows: int, components: Mapping[str, int]) -> LazyA
     )
 
 
-def _check_priors(method: Method, priors: Mapping[str, Any]) -> None:
-    known = {spec.prior for spec in method.model.arrays.values() if spec.prior}
-    for name, value in priors.items():
-        if value is not None and name not in known:
-            raise SettingError(
-                f"{argument(name)} was given, but no array of model {method.model.name!r} has it; its priors are: "
-                + (", ".join(sorted(known)) or "none")
-            )
-
-
 def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.ndarray:
     """The prior of an array as a table, float64 (1 or n_rows, 1 or n_components)."""
     if spec.prior is None:
         return np.zeros((1, 1))
     name, n_rows, n_columns = spec.prior, array.n_rows, array.n_components
     value = method.prior(name, n_columns) if given is None else given
-    prior = _numbers(name, value)
-    by_axis = spec.normalised_over == "axis"
+    try:
+        prior = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(f"{argument(name, value)}: must be a number or an array of numbers") from None
+    by_axis, of_rows = spec.normalised_over == "axis", ""
     allowed = [(n_rows,), (n_columns, n_rows)] if by_axis else [(n_columns,), (n_rows, n_columns)]
-    if prior.shape not in ((), *(allowed if n_rows > 1 or by_axis else allowed[:1])):
+    if n_rows > 1:
+        of_rows = f", or one per {spec.rows} and topic ({n_rows}, {n_columns})"
+    elif not by_axis:
+        allowed.pop()
+    if prior.shape not in ((), *allowed):
         raise SettingError(
-            f"{argument(name)} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
+            f"{argument(name)} has shape {prior.shape}: give a number, "
+            + (
+                f"one per {spec.rows} ({n_rows},), or one per topic and {spec.rows} ({n_columns}, {n_rows})"
+                if by_axis
+                else f"or one per topic, ({n_columns},){of_rows}"
+            )
         )
-    # Some methods have none of topics' words: theirs alone is 0.
-    may_be_none = given is None and name != DOC_TOPIC_PRIOR
-    if not np.all(_allowed(prior) | ((prior == 0) & may_be_none)):
+    may_be_none = given is None and name != DOC_TOPIC_PRIOR  # some methods have none of topics' words: 0
+    in_range = (prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)
+    if not np.all(in_range | ((prior == 0) & may_be_none)):
+        shown = repr(value) if np.ndim(value) == 0 else f"array from {np.min(value)} to {np.max(value)}"
         raise SettingError(
-            f"{argument(name)}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+            f"{argument(name)}={shown}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
         )
     if prior.ndim < 2:
         return prior.reshape((-1, 1) if by_axis else (1, -1))
     return np.ascontiguousarray(prior.T) if by_axis else prior
-
-
-def _shapes(spec: ArraySpec, n_rows: int, n_columns: int) -> str:
-    if spec.normalised_over == "axis":
-        return f"one per {spec.rows} ({n_rows},), or one per topic and {spec.rows} ({n_columns}, {n_rows})"
-    of_rows = f", or one per {spec.rows} and topic ({n_rows}, {n_columns})" if n_rows > 1 else ""
-    return f"or one per topic, ({n_columns},){of_rows}"
-
-
-def _allowed(prior: np.ndarray) -> np.ndarray:
-    return (prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)
-
-
-def _numbers(name: str, value: Any) -> np.ndarray:
-    try:
-        return np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise SettingError(f"{argument(name, value)}: must be a number or an array of numbers") from None
-
-
-def _short(value: Any) -> str:
-    return repr(value) if np.ndim(value) == 0 else f"array from {np.min(value)} to {np.max(value)}"
 
 
 def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, number: int) -> None:
@@ -189,8 +177,11 @@ def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, n
         for first in range(start, stop, n_rows):
             last = min(first + n_rows, stop)
             array.raw[first:last, :n] = _drawn(generator, distribution, (last - first, n))
-            if distribution == "diagonal":
-                array.raw[first:last, :n] += _diagonal(range(first, last), n, array.n_rows)
+            if (
+                distribution == "diagonal"
+            ):  # 1 where row and column have the same number, modulo the shorter side
+                between = np.subtract.outer(np.arange(first, last), np.arange(n))
+                array.raw[first:last, :n] += between % min(array.n_rows, n) == 0
     if total is not None:
         array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
     array.fold()
@@ -204,10 +195,3 @@ def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, i
         return np.ones(size)
     drawn = generator.random(size, np.float32) + np.float32(1e-10)
     return drawn * np.float32(0.02) if distribution == "diagonal" else drawn
-
-
-def _diagonal(rows: range, n_columns: int, n_rows: int) -> np.ndarray:
-    """1 where a row and a column of a table have the same number, modulo its shorter side."""
-    between = np.subtract.outer(np.arange(rows.start, rows.stop), np.arange(n_columns))
-    on: np.ndarray = between % min(n_rows, n_columns) == 0
-    return on

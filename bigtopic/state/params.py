@@ -86,7 +86,7 @@ class Overlay(Forwarding):
 
     def local(self, ids: np.ndarray | None) -> LazyArray:
         """Rows as they would be, for the views."""
-        base = self.base
+        base: LazyArray = self.base
         ids = base.rows_of(ids)
         prior = base.prior if base.prior.shape[0] == 1 else base.prior[ids]
         return replace(

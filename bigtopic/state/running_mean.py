@@ -118,7 +118,8 @@ class RunningMean(Forwarding):
 
     def copied(self) -> LazyArray:
         """A copy of the array with the mean in place of its statistics."""
-        array, factor = self.base, self._factor
+        array: LazyArray = self.base
+        factor = self._factor
         raw = np.empty(array.raw.shape, np.float64 if array.dtype.kind == "i" else array.dtype)
         for ids in self._blocks():
             raw[ids] = _statistics(array, ids) * factor + _statistics(self._rest, ids)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 from numbers import Integral
 from typing import Any, cast
 
@@ -20,7 +19,7 @@ from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
 from bigtopic.support import cards
 
-__all__ = ["Summary", "Topic", "summarise", "summary_card"]
+__all__ = ["Summary", "Topic", "summarise"]
 
 _N_AUTHORS = 4
 
@@ -102,8 +101,37 @@ class Summary:
     def has_authors(self) -> bool:
         return any(topic.authors for topic in self.topics)
 
+    def columns(self) -> list[tuple[str, list[Any]]]:
+        """Headings and cells of a table of the topics, without words; a column that would be empty is left out."""
+        topics, scores = self.topics, self.score_titles.items()
+        columns: list[tuple[str, list[Any]]] = [
+            ("topic", [topic.number for topic in topics]),
+            ("label", [topic.label for topic in topics]),
+            ("use", ["unused" if topic.unused else "" for topic in topics]),
+            ("share", [_shown(topic.share, ".1%") for topic in topics]),
+            *((title, [_shown(topic.scores.get(name), ".2f") for topic in topics]) for name, title in scores),
+        ]
+        return [(title, cells) for title, cells in columns if any(cell != "" for cell in cells)]
+
     def _repr_html_(self) -> str:
-        return summary_card(self)
+        """Figures, and the table of topics, with the names in them."""
+        figures = {
+            "documents": _shown(self.n_docs, ","),
+            "tokens": _shown(self.n_tokens, ",.0f"),
+            "words in the vocabulary": f"{self.n_words:,}",
+        }
+        names = {
+            "words": [[word for word, _ in topic.words] for topic in self.topics],
+            "authors": [[f"{name} {share:.0%}" for name, share in topic.authors] for topic in self.topics],
+            "documents": [[name for name, _ in topic.documents] for topic in self.topics],
+        }
+        columns = [*self.columns(), *((title, cells) for title, cells in names.items() if any(cells))]
+        table = cards.scrolling([title for title, _ in columns], zip(*(c for _, c in columns), strict=True))
+        return cards.card("Summary", cards.figures({**figures, **self.results.lines()}), table)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def summarise(
@@ -148,39 +176,44 @@ def summarise(
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
-    asked = _asked(measures, source)
+    asked = folder.chosen(measures)
+    if measures is None and source.n_words == 1:  # without those of word pairs
+        asked = [one for one in asked if "n_top" not in one.settings]
     settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
     shares = folder.load("prevalence")
     subjects = [Subject(model, documents, vocabulary) for documents in (test, corpus)]
     found = _found([*asked, shares], subjects, settings, client, n_threads)
-    if measures is not None:
-        _require(asked, found)
+    for one in asked if measures is not None else ():
+        if one not in found:
+            kind, name = ("unseen documents", "test") if one.held_out else ("documents", "corpus")
+            raise SettingError(
+                f"{argument('measures')}: {one.name!r} needs {kind}; give {argument(name, ...)}"
+            )
     results = Evaluation([(one, found[one]) for one in asked if one in found])
     unused = getattr(source, "unused", np.zeros(source.n_components, bool)).tolist()
-    labels = labels_of(source)
-    if corpus is None:
-        topics = [
-            Topic(k, own, None, _scores(results, k), unused=unused[k], label=labels[k])
-            for k, own in enumerate(words)
-        ]
-        return Summary(topics, source.n_words, results=results, history=history)
-    prevalence = cast(Prevalence, found[shares])
-    authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
+    labels, order = labels_of(source), range(source.n_components)
+    authors: Sequence[Sequence[tuple[str, float]]] = [()] * source.n_components
+    documents = authors
+    if corpus is not None:
+        prevalence = cast(Prevalence, found[shares])
+        authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
+        order = np.argsort(-prevalence.share, kind="stable").tolist()
     topics = [
         Topic(
             k,
             words[k],
-            float(prevalence.share[k]),
+            None if corpus is None else float(prevalence.share[k]),
             _scores(results, k),
             authors[k],
             documents[k],
             unused[k],
             labels[k],
         )
-        for k in np.argsort(-prevalence.share, kind="stable").tolist()
+        for k in order
     ]
-    return Summary(topics, source.n_words, len(corpus), corpus.n_tokens, results, history)
+    sizes = (None, None) if corpus is None else (len(corpus), corpus.n_tokens)
+    return Summary(topics, source.n_words, *sizes, results=results, history=history)
 
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
@@ -190,14 +223,6 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
         [(str(names[int(i)]), float(p)) for i, p in zip(*own, strict=True)]
         for own in zip(ids, probabilities, strict=True)
     ]
-
-
-def _asked(names: str | Measure | Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
-    """The requested measures, or the defaults; with a vocabulary of one word, without those of word pairs."""
-    found = folder.chosen(names)
-    if names is not None:
-        return found
-    return [one for one in found if source.n_words > 1 or "n_top" not in one.settings]
 
 
 def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) -> dict[Measure, Result]:
@@ -211,15 +236,6 @@ def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) ->
         ]
         found |= dict(zip(own, results_of(own, subject, *work), strict=True))
     return found
-
-
-def _require(asked: Sequence[Measure], found: Mapping[Measure, Result]) -> None:
-    for one in asked:
-        if one not in found:
-            kind, name = ("unseen documents", "test") if one.held_out else ("documents", "corpus")
-            raise SettingError(
-                f"{argument('measures')}: {one.name!r} needs {kind}; give {argument(name, ...)}"
-            )
 
 
 def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:
@@ -248,33 +264,4 @@ def _documents(found: Prevalence, corpus: Corpus) -> list[list[tuple[str, float]
     return [
         [(str(names[row]), float(weight)) for row, weight in zip(rows.tolist(), weights, strict=True)]
         for rows, weights in zip(found.rows, found.weights, strict=True)
-    ]
-
-
-def summary_card(summary: Any) -> str:
-    """Figures of a `Summary`, and a table of its topics; a column that would be empty is left out."""
-    figures = {
-        "documents": "" if summary.n_docs is None else f"{summary.n_docs:,}",
-        "tokens": "" if summary.n_tokens is None else f"{summary.n_tokens:,.0f}",
-        "words in the vocabulary": f"{summary.n_words:,}",
-    }
-    titles = summary.score_titles
-    headings = ["topic", "label", "use", "share", *titles.values(), "words", "authors", "documents"]
-    rows = [_cells(topic, titles) for topic in summary.topics]
-    filled = [any(cell not in ("", []) for cell in column) for column in zip(*rows, strict=True)]
-    table = cards.scrolling([*compress(headings, filled)], ([*compress(row, filled)] for row in rows))
-    return cards.card("Summary", cards.figures({**figures, **summary.results.lines()}), table)
-
-
-def _cells(topic: Any, titles: dict[str, str]) -> list[Any]:
-    scores = [topic.scores.get(name) for name in titles]
-    return [
-        topic.number,
-        topic.label,
-        "unused" if topic.unused else "",
-        "" if topic.share is None else f"{topic.share:.1%}",
-        *("" if score is None else f"{score:.2f}" for score in scores),
-        [word for word, _ in topic.words],
-        [f"{name} {share:.0%}" for name, share in topic.authors],
-        [name for name, _ in topic.documents],
     ]

@@ -24,16 +24,13 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     width : characters
     emphasis : applied to the line of headings, for colours
     """
-    topics = list(summary.topics)
-    columns: list[tuple[str, list[str]]] = [("topic", [str(topic.number) for topic in topics])]
-    if any(topic.label for topic in topics):
-        columns.append(_to_the_left("label", [_cut(printable(topic.label), _LABEL) for topic in topics]))
-    if summary.n_unused:
-        columns.append(("use", ["unused" if topic.unused else "" for topic in topics]))
-    if any(topic.share is not None for topic in topics):
-        columns.append(("share", [_percent(topic.share) for topic in topics]))
-    for name, title in summary.score_titles.items():
-        columns.append((printable(title), [_rounded(topic.scores.get(name)) for topic in topics]))
+    topics, columns = list(summary.topics), []
+    for title, values in summary.columns():
+        cells, heading = [_cut(printable(str(value)), _LABEL) for value in values], printable(title)
+        if title == "label":  # to the left
+            size = max(map(len, [heading, *cells]))
+            heading, cells = heading.ljust(size), [cell.ljust(size) for cell in cells]
+        columns.append((heading, cells))
     widths = [max(map(len, [title, *cells])) for title, cells in columns]
     left = max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     n_authors = int(left * _AUTHORS_SHARE) if summary.has_authors and left >= 2 * _NARROWEST else 0
@@ -49,21 +46,8 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     return "\n".join(lines)
 
 
-def _to_the_left(title: str, cells: list[str]) -> tuple[str, list[str]]:
-    size = max(map(len, [title, *cells]))
-    return title.ljust(size), [cell.ljust(size) for cell in cells]
-
-
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
-
-
-def _rounded(score: float | None) -> str:
-    return "" if score is None else f"{score:.2f}"
 
 
 def _words(topic: Topic, width: int) -> str:

@@ -226,7 +226,7 @@ class LazyArray:
             _kernels.gather_linear(*self.linear(factor, floor, dtype), ids, out)
             return out
         # 0 of rows without any, see `Overlay.local`
-        n, floors = self.n_components, self._floors(floor, dtype)
+        n, floors = self.n_components, self.with_padding(floor, dtype)
         by_column = (self.scale * factor).astype(dtype)
         _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
         return out
@@ -234,14 +234,15 @@ class LazyArray:
     def linear(self, factor: np.ndarray, floor: float, dtype: np.dtype | type) -> Linear:
         """How weights times `factor`, at least `floor`, follow from the rows, where these have the same prior."""
         assert self.prior.shape[0] == 1
-        offset = np.zeros(self.n_columns, dtype)
-        offset[: self.n_components] = self.prior[0] * factor[: self.n_components]
-        return Linear(self.raw, (self.scale * factor).astype(dtype), offset, self._floors(floor, dtype))
+        offset = self.with_padding(self.prior[0] * factor[: self.n_components], dtype)
+        by_column = (self.scale * factor).astype(dtype)
+        return Linear(self.raw, by_column, offset, self.with_padding(floor, dtype))
 
-    def _floors(self, floor: float, dtype: np.dtype | type) -> np.ndarray:
-        floors = np.zeros(self.n_columns, dtype)
-        floors[: self.n_components] = floor
-        return floors
+    def with_padding(self, values: Any, dtype: np.dtype | type = np.float64) -> np.ndarray:
+        """A number, or one for each component, as (n_columns,), zero in the padding."""
+        padded_values = np.zeros(self.n_columns, dtype)
+        padded_values[: self.n_components] = values
+        return padded_values
 
     def add(
         self,
@@ -262,7 +263,10 @@ class LazyArray:
             if row_weight is not None or row_decay is not None:
                 self._refuse_if_deferred()
             self.deferred.append(self.raw, ids, values, self._factor(weight))
-            self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
+            if known is None:
+                known = np.zeros(self.n_columns)
+                add_up(np.ascontiguousarray(values), known)
+            self.sums = self.sums + weight * known
             return
         if row_decay is not None:
             lost = np.zeros(self.n_columns)
@@ -306,7 +310,11 @@ class LazyArray:
         if least == 1.0 and decay.max() == 1.0:
             return
         if least <= 0.0 and (cleared := decay == 0.0).any():
-            self._clear(cleared)
+            self._refuse_if_deferred()
+            if cleared.all():
+                self.raw[:] = 0.0
+            else:
+                _kernels.clear_columns(self.raw, cleared)
         scale = self.scale_after(decay)
         if self.keeps_scale and scale.min() < SMALLEST_SCALE:
             raise ModelError(
@@ -316,13 +324,6 @@ class LazyArray:
         self.sums, self.scale = self.sums * decay, scale
         if not self.keeps_scale:
             self.fold_if_small()
-
-    def _clear(self, cleared: np.ndarray) -> None:
-        self._refuse_if_deferred()
-        if cleared.all():
-            self.raw[:] = 0.0
-        else:
-            _kernels.clear_columns(self.raw, cleared)
 
     def scale_after(self, decay: np.ndarray) -> np.ndarray:
         """The scale that a decay leads to, before it is folded."""
@@ -376,12 +377,6 @@ class LazyArray:
     def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
         """The ids, or all of them for None."""
         return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
-
-
-def _column_sums(values: np.ndarray) -> np.ndarray:
-    sums = np.zeros(values.shape[1])
-    add_up(np.ascontiguousarray(values), sums)
-    return sums
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:

@@ -56,18 +56,9 @@ class Overlay(Forwarding):
         """As `LazyArray.first_row`, of the copy."""
         return self.local(np.zeros(1, np.int32)).first_row()
 
-    def add(
-        self,
-        stats: AxisStats,
-        weight: float | np.ndarray = 1.0,
-        decay: float | np.ndarray = 1.0,
-        row_weight: np.ndarray | None = None,
-        row_decay: np.ndarray | None = None,
-    ) -> None:
+    def add(self, stats: AxisStats, *factors: Any, **named: Any) -> None:
         """As `LazyArray.add`, on the copy."""
-        values, weight, decay, row_weight, row_decay = checked(
-            self, stats, weight, decay, row_weight, row_decay
-        )
+        values, weight, decay, row_weight, row_decay = checked(self, stats, *factors, **named)
         ids = self.base.rows_of(stats.ids)
         weighted = np.asarray(values, np.float64) * weight
         if row_weight is not None:

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -75,24 +76,16 @@ class RunningMean(Forwarding):
         """Of the array of this name, with what lies beside it."""
         return cls(arrays[name], arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"])
 
-    def add(
-        self,
-        stats: AxisStats,
-        weight: float | np.ndarray = 1.0,
-        decay: float | np.ndarray = 1.0,
-        row_weight: np.ndarray | None = None,
-        row_decay: np.ndarray | None = None,
-    ) -> None:
+    def add(self, stats: AxisStats, *factors: Any, **named: Any) -> None:
         """As `LazyArray.add`; costs the rows of `stats`, and now and then the axis."""
-        decay = checked(self.base, stats, weight, decay, row_weight, row_decay).decay
-        with self.following(stats.ids, decay):
-            self.base.add(stats, weight, decay, row_weight, row_decay)
+        with self.following(stats.ids, checked(self.base, stats, *factors, **named).decay):
+            self.base.add(stats, *factors, **named)
 
     @contextmanager
     def following(self, ids: np.ndarray | None, decay: np.ndarray) -> Iterator[None]:
         """In this context, the array decays, and changes in these rows (all rows for None); the mean stays."""
         if (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE:
-            self._settle()
+            self._flush()
         ids, factor = self.base.rows_of(ids), self._factor
         before = _statistics(self.base, ids)
         yield
@@ -104,7 +97,7 @@ class RunningMean(Forwarding):
 
     def fold(self) -> None:
         """As `LazyArray.fold`."""
-        self._settle()
+        self._flush()
         self.base.fold()
 
     def count(self) -> None:
@@ -130,14 +123,12 @@ class RunningMean(Forwarding):
     @property
     def _factor(self) -> np.ndarray:
         """In the equations a, (n_columns,)."""
-        factor = np.zeros(self.n_columns)
-        factor[: self.n_components] = self._rest.prior[0]
-        return factor
+        return self._rest.with_padding(self._rest.prior[0])
 
     def _set_factor(self, factor: np.ndarray) -> None:
         self._rest.set_prior(factor[None, : self.n_components])
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         """Move the mean into c in every row, so that a is 0."""
         factor = self._factor
         if factor.any():

@@ -25,7 +25,7 @@ from bigtopic.state.lazy_array import LazyArray, Linear
 from bigtopic.state.params import Overlay
 from bigtopic.types import View
 
-__all__ = ["can_be_in_place", "linear_mean", "mean_rows", "padded_totals", "take_view"]
+__all__ = ["can_be_in_place", "linear_mean", "mean_rows", "take_view"]
 
 
 def take_view(
@@ -49,17 +49,10 @@ def take_view(
         array, wanted = arrays[name], ids.get(arrays[name].axis)
         if isinstance(array, Overlay):
             array, wanted = array.local(wanted), None
-        totals[name] = padded_totals(array)
+        totals[name] = array.with_padding(array.weight_totals())
         copied = kind == "stored" and not can_be_in_place(array)
         rows.update(READERS["counts" if copied else kind](name, array, array.rows_of(wanted)))
     return View(rows, totals)
-
-
-def padded_totals(array: LazyArray) -> np.ndarray:
-    """The sums of the weights, zero in the padding."""
-    total = np.zeros(array.n_columns)
-    total[: array.n_components] = array.weight_totals()
-    return total
 
 
 def can_be_in_place(array: LazyArray) -> bool:
@@ -88,9 +81,7 @@ def linear_mean(array: LazyArray) -> Linear | None:
 
 
 def _inverse_totals(array: LazyArray) -> np.ndarray:
-    inverse = np.zeros(array.n_columns)
-    inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-30)
-    return inverse
+    return array.with_padding(1.0 / np.maximum(array.weight_totals(), 1e-30))
 
 
 def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -109,8 +100,7 @@ def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.
         out[:, :n] = np.exp(expected, out=expected)
     else:
         log_total = psi(array.weight_totals())
-        inverse = np.zeros(array.n_columns, np.float32)
-        inverse[:n] = np.exp(log_total.min() - log_total)
+        inverse = array.with_padding(np.exp(log_total.min() - log_total), np.float32)
         _kernels.expected_log_rows(out, log_total, inverse, n, shift)
     return {name: out, f"{name}:shift": shift}
 
@@ -122,8 +112,7 @@ def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
 def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
     check_rows(ids, array.n_rows)
     assert array.deferred is None, "rows in place lack deferred additions"
-    prior = np.zeros(array.n_columns)
-    prior[: array.n_components] = array.prior[0]
+    prior = array.with_padding(array.prior[0])
     return {name: array.raw, f"{name}:ids": ids, f"{name}:scale": array.scale, f"{name}:prior": prior}
 
 

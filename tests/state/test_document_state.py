@@ -519,11 +519,6 @@ def test_somebody_elses_folder_is_left_alone(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_a_url_is_refused():
-    with pytest.raises(SettingError, match="give the path"):
-        DocumentState("memory://state")
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -35,7 +35,7 @@ __all__ = ["MEASURES", "check_measure", "similar"]
 def _hellinger(rows: TopicRows, query: np.ndarray) -> np.ndarray:
     there = query[rows.topics]
     squares = (np.sqrt(rows.shares) - np.sqrt(there)) ** 2
-    return _similarity((rows.sums(squares) + _elsewhere(rows, there)) / 2)
+    return _similarity((rows.sums(squares) + _unshared(rows, there)) / 2)
 
 
 def _cosine(rows: TopicRows, query: np.ndarray) -> np.ndarray:
@@ -47,10 +47,10 @@ def _jensen_shannon(rows: TopicRows, query: np.ndarray) -> np.ndarray:
     there = query[rows.topics]
     middle = (rows.shares + there) / 2
     bits = rows.sums(rel_entr(rows.shares, middle) + rel_entr(there, middle)) / np.log(2.0)
-    return _similarity((bits + _elsewhere(rows, there)) / 2)
+    return _similarity((bits + _unshared(rows, there)) / 2)
 
 
-def _elsewhere(rows: TopicRows, there: np.ndarray) -> np.ndarray:
+def _unshared(rows: TopicRows, there: np.ndarray) -> np.ndarray:
     """The query's share of topics that a document does not have."""
     return 1.0 - rows.sums(there)
 

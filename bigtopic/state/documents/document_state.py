@@ -25,7 +25,6 @@ from bigtopic.state.documents.state_folder import (
     DiskNeed,
     copy_state,
     disk_need,
-    given_folder,
     parsed,
     read_about,
     refuse_full,
@@ -35,12 +34,10 @@ from bigtopic.state.documents.state_folder import (
     write_about,
 )
 from bigtopic.storage.place import Place
-from bigtopic.storage.row_arrays import RowArray
 from bigtopic.types import StateSpec
 
 __all__ = ["DocumentState"]
 
-_AT_ONCE = 8192  # documents read to find one
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
     "with the model that was fitted, or in the folder of its checkpoint, from which "
@@ -76,12 +73,10 @@ class DocumentState:
         When there is something else in the folder.
     ModelError
         When the folder is damaged.
-    SettingError
-        When the place is a URL.
     """
 
     def __init__(self, place: Any = None, run: str = "") -> None:
-        self._place = None if place is None else given_folder(place)
+        self._place = None if place is None else Place.of(place)
         self._about, self._run = About(), run
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
@@ -142,13 +137,14 @@ class DocumentState:
         self._make_folder()
         run = self._about.run if known else self._run
         files = StateFiles(self._folder, tuple(found), dict(arrays), run)
-        self._refuse_lost(files, bool(known.keys() & set(keys)), plan, cursor)
+        counted = known.keys() & {*keys}
+        if (counted and self._about.arrays != files.arrays) or not _are_there(files, plan, cursor):
+            raise ModelError(_LOST)
         refuse_full(files, self._passes(cursor), self.most_kept + 2)
-        self._keep_only(known.keys() & set(keys), cursor)
+        self._keep_only(counted, cursor)
         for number, part in enumerate(parts):
-            if keys[number] not in known:
-                for kind in files.kinds():
-                    _write_offsets(files.offsets(number, kind), part, kind)
+            for kind in files.kinds() if keys[number] not in known else ():
+                files.write_offsets(number, kind, part)
         self._about = About(
             files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint, run
         )
@@ -288,12 +284,6 @@ class DocumentState:
         kept = {number for number in self.kept if number < cursor.pass_number}
         return kept | {cursor.pass_number, cursor.pass_number + cursor.inside_pass}
 
-    def _refuse_lost(self, files: StateFiles, counted: bool, plan: Plan, cursor: Cursor) -> None:
-        """Refuse documents that the model has counted, when their state is not here or is something else."""
-        other = counted and self._about.arrays != files.arrays
-        if other or not _are_there(files, plan, cursor):
-            raise ModelError(_LOST)
-
     def _copied(self, source: Place | None, chosen: Callable[[int], bool]) -> DocumentState:
         """The same in a folder of its own, with the passes that are chosen; without files if there is no source."""
         other = type(self)()
@@ -336,26 +326,14 @@ def _n_tokens(part: Any, names: Sequence[str]) -> int:
     tokens = part.tokens(0, part.n_docs)
     weighted = np.flatnonzero(tokens % 1)
     if len(weighted):
-        raise _fractional(part, names, int(weighted[0]) + 1)
+        block = part.read(0, int(weighted[0]) + 1)
+        entry = np.flatnonzero(block.counts % 1)[0]
+        row = block.rows[np.searchsorted(block.indptr, entry, side="right") - 1]
+        raise SettingError(
+            f"document {row} has a count of {block.counts[entry]:g}, but the method remembers "
+            f"{', '.join(map(repr, names))} of each token, so counts must be whole numbers; {TAKES_WEIGHTS}"
+        )
     return int(tokens.sum())
-
-
-def _fractional(part: Any, names: Sequence[str], stop: int) -> SettingError:
-    """The error for a part with a count that is not a whole number, in a document before `stop`."""
-    blocks = (part.read(start, min(start + _AT_ONCE, stop)) for start in range(0, stop, _AT_ONCE))
-    block, entry = next((block, entry) for block in blocks for entry in np.flatnonzero(block.counts % 1))
-    row = block.rows[np.searchsorted(block.indptr, entry, side="right") - 1]
-    return SettingError(
-        f"document {row} has a count of {block.counts[entry]:g}, but the method remembers "
-        f"{', '.join(map(repr, names))} of each token, so counts must be whole numbers; {TAKES_WEIGHTS}"
-    )
-
-
-def _write_offsets(offsets: RowArray, part: Any, kind: str) -> None:
-    """Where the entries, or the tokens, of each document begin."""
-    offsets.create()
-    lengths = (part.entries if kind == "entry" else part.tokens)(0, part.n_docs)
-    offsets.write(0, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
 def _keys(parts: Sequence[Any]) -> list[str]:

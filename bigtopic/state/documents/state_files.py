@@ -203,6 +203,12 @@ class StateFiles:
         about, name = self.parts[part], {"entry": "offsets", "token": "token_offsets"}[kind]
         return RowArray(self.place / f"parts/{about.key}/{name}", about.n_docs + 1, "int64", remedy=_RESTORE)
 
+    def write_offsets(self, number: int, kind: str, part: Any) -> None:
+        """Write where the entries, or the tokens, of each document of a part of the corpus begin."""
+        offsets, lengths = self.offsets(number, kind), part.entries if kind == "entry" else part.tokens
+        offsets.create()
+        offsets.write(0, np.concatenate([[0], np.cumsum(lengths(0, part.n_docs), dtype=np.int64)]))
+
     def kinds(self) -> set[str]:
         """What the rows of the arrays stand for, where documents have several: entries, tokens."""
         return {spec.rows for spec in self.arrays.values()} - {"document"}

@@ -55,7 +55,6 @@ __all__ = [
     "DiskNeed",
     "copy_state",
     "disk_need",
-    "given_folder",
     "parsed",
     "passes",
     "read_about",
@@ -69,22 +68,6 @@ __all__ = [
 FORMAT = "bigtopic-documents"
 VERSION = 2
 _PASS = re.compile(r"pass-(\d+)")
-
-
-def given_folder(place: Any) -> Place:
-    """The folder that a user means.
-
-    Raises
-    ------
-    SettingError
-        When it is a URL.
-    """
-    found = Place.of(place)
-    if not found.local:
-        raise SettingError(
-            f"{found.url}: state of documents is kept in a folder; give the path of one that all workers see"
-        )
-    return found
 
 
 def temporary_folder(owner: Any) -> Place:

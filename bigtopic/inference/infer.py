@@ -121,7 +121,7 @@ def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) ->
     reader = BlockReader(context.parts, ahead=0)
     rows, topics, tokens = [], [], []
     for ref in slices:
-        # A read block may be larger than what is asked for here: a slice that stands alone reads its own range only.
+        # A read block may be larger than the slices asked for: a slice that stands alone reads its own range only.
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
         rows.append(block.rows)

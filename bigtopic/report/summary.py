@@ -177,7 +177,7 @@ def summarise(
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
     asked = folder.chosen(measures)
-    if measures is None and source.n_words == 1:  # without those of word pairs
+    if measures is None and source.n_words == 1:  # without measures of word pairs
         asked = [one for one in asked if "n_top" not in one.settings]
     settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
@@ -212,8 +212,8 @@ def summarise(
         )
         for k in order
     ]
-    sizes = (None, None) if corpus is None else (len(corpus), corpus.n_tokens)
-    return Summary(topics, source.n_words, *sizes, results=results, history=history)
+    n_docs, n_tokens = (None, None) if corpus is None else (len(corpus), corpus.n_tokens)
+    return Summary(topics, source.n_words, n_docs, n_tokens, results, history)
 
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:

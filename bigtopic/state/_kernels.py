@@ -48,7 +48,7 @@ def gather_linear(raw, factor, offset, floor, ids, out):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, ids, out):
-    """The same where each row has a prior of its own, (n_rows, 1 or n_components): offset = prior * prior_factor."""
+    """The same where each row has its own prior, (n_rows, 1 or n_components): offset = prior * prior_factor."""
     for i in range(len(ids)):
         row = ids[i]
         for k in range(out.shape[1]):
@@ -159,7 +159,7 @@ def move_sums(scale, sums, added, weights, decays, factors, least_scale, least, 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def decay_rows(raw, ids, decay, lost):
-    """raw[ids[i]] *= decay[i], adding what is lost up by column in float64."""
+    """raw[ids[i]] *= decay[i], adding the loss up by column in float64."""
     for i in range(len(ids)):
         row, gone = raw[ids[i]], 1.0 - decay[i]
         for k in range(row.shape[0]):

@@ -34,7 +34,7 @@ def identity_hash(identity: Mapping[str, Any]) -> str:
 def differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
     """A phrase for each setting that differs, in their new order; of what has another name, the name alone.
 
-    What is of one kind, a method or a scheme, has the same settings in one version of bigtopic, not in all.
+    Methods or schemes of one kind have the same settings within one version of bigtopic, but not across versions.
     """
     if not isinstance(old, dict):
         return [f"{where or 'the root'} is damaged"]
@@ -61,7 +61,7 @@ def _difference(path: str, before: Any, now: Any) -> str:
     return f"{shown_path} was {shown[0]}, is {shown[1]}"
 
 
-_ROWS = 1 << 12  # of each array that are hashed; the totals are those of all rows
+_ROWS = 1 << 12  # of each array that are hashed; totals cover all rows
 
 
 def model_identity(model: TopicModel) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def model_identity(model: TopicModel) -> dict[str, Any]:
 
 
 def has_topics_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
-    """Whether an identity is that of a model with these topics."""
+    """Whether an identity belongs to a model with these topics."""
     now = model_identity(model)
     return _has_words_of(identity, model) and all(
         identity.get(name) == now[name] for name in ("components", "topics")
@@ -86,7 +86,7 @@ def has_topics_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
 
 
 def is_earlier(identity: Mapping[str, Any], model: TopicModel) -> bool:
-    """Whether an identity is that of a run of which the model is a continuation: fewer updates, with the same method,
+    """Whether the model continues the run that an identity belongs to: fewer updates, with the same method,
     seed, numbers of topics and first words."""
     now, updates = model_identity(model), identity.get("updates")
     if not isinstance(updates, int) or updates >= now["updates"]:
@@ -96,7 +96,7 @@ def is_earlier(identity: Mapping[str, Any], model: TopicModel) -> bool:
 
 
 def _has_words_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
-    """Whether the first words of the model are those of an identity, or were named since."""
+    """Whether the model begins with the words of an identity, which may have been named since."""
     n_words, words = identity.get("words"), model.vocabulary.words
     if not isinstance(n_words, int) or not 0 <= n_words <= len(model.vocabulary):
         return False

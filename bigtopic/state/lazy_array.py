@@ -64,7 +64,7 @@ class Additions:
         self._additions.append((raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
 
     def do(self, n_threads: int = 1) -> None:
-        """Do what was deferred, in parts that have rows of their own: a power of two, two for each thread, since some
+        """Do what was deferred, in parts that share no row: a power of two, two for each thread, since some
         come late. The caller keeps Ctrl-C away."""
         if not self._additions:
             return
@@ -370,7 +370,7 @@ class LazyArray:
         self._sum_prior()
 
     def local(self, ids: np.ndarray) -> LazyArray:
-        """These rows as an array of their own whose totals are still those of the whole axis."""
+        """These rows as a separate array, which keeps the totals of the whole axis."""
         prior = self.prior if self.prior.shape[0] == 1 else self.prior[ids]
         return replace(self, raw=self.raw[ids], prior=prior, scale=self.scale.copy(), sums=self.sums.copy())
 

@@ -1,4 +1,4 @@
-"""The memory of this machine or container, and what it cannot hold."""
+"""The memory of this machine or container, and the refusal of params that cannot fit."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
 
 
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
-    """What is on an axis. Without frequencies in models written before these were kept."""
+    """The contents of an axis; without frequencies in models written before these were stored."""
     names, words, size = FREQUENCIES if about.get("counted") else {}, None, about["size"]
     if about["named"]:
         values = _read(place / "words", None, ("uint8",))
@@ -157,7 +157,7 @@ def _read(place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...]) -
     CorpusDamaged
         When it is missing or damaged.
     FieldError
-        When its shape or its type is not what it must be.
+        When its shape or its type is wrong.
     """
     array = ChunkedArray(place, place.url, "restore the model from a copy, or learn it again")
     allowed = (None,) if shape is None else shape
@@ -223,18 +223,18 @@ def check_parts(name: str, parts: Mapping[str, np.ndarray], normalised_over: str
     Parameters
     ----------
     name : of the array, for the message
-    parts : those of `PARTS`, with the shapes and types of a `LazyArray`
+    parts : {name in `PARTS`: values}, with the shapes and types of a `LazyArray`
     normalised_over : None where statistics may be negative: changes of a prior, a momentum
 
     Raises
     ------
     FieldError
-        When a value is not finite or outside its range, or the sums are not those of the statistics.
+        When a value is not finite or outside its range, or the sums do not match the statistics.
     """
     raw, scale = parts["raw"], parts["scale"]
     digits = (
         np.sqrt(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
-    )  # half of those of the largest value
+    )  # half of the digits of the largest value
     for part in ("raw", "sums"):
         rounding = float(digits) * min(float(parts[part].max(initial=0)), sys.float_info.max)
         check_range(

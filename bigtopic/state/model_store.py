@@ -153,7 +153,7 @@ def load(
     ModelVersionError
         When it is of a newer format.
     SettingError
-        When the method that is given declares what is not allowed.
+        When the given method declares something that is not allowed.
     """
     if method is not None:
         check_method(method)
@@ -180,7 +180,7 @@ def load(
 
 
 def _remedy(place: Place) -> str:
-    """What to do where there is no model."""
+    """Advice where there is no model."""
     command = "train one with 'bigtopic train CORPUS MODEL'"
     train = errors.either("train one with bigtopic.LDA and save it", command)
     with suppress(errors.CorpusExists):
@@ -248,7 +248,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
 
 
 def _further(model: TopicModel) -> dict[str, Vocabulary]:
-    """What is on the axes beside that of the words; columns are words, too."""
+    """The contents of the axes other than words; columns are words, too."""
     return {name: names for name, names in model.axes.items() if name not in ("word", "column")}
 
 

@@ -42,7 +42,7 @@ def new_model(
     Parameters
     ----------
     n_components : number of topics, or a number for each component count of the model
-    axes : what is on each axis, see `state.axes`; a vocabulary alone is that of the words
+    axes : the contents of each axis, see `state.axes`; or the vocabulary of the words alone
     n_tokens : of the corpus, for methods whose initial statistics are scaled to a share of it
     priors : {name of a prior: number or array}, None or nothing for the method's. Of an array that is normalised over
         its axis (n_rows,) or (n_components, n_rows), of others (n_components,) or (n_rows, n_components)
@@ -85,7 +85,7 @@ def new_model(
 
 
 def count_documents(method: Method, arrays: Mapping[str, LazyArray], axes: Mapping[str, Vocabulary]) -> None:
-    """Set the arrays that begin with the documents of each row, to those of the axes as they are now."""
+    """Set the arrays that begin with the number of documents of each row to the current counts of the axes."""
     for name, spec in array_specs(method).items():
         if spec.start is not None and spec.start[0] == "documents":
             arrays[name].raw[:, 0] = axes[spec.rows].counted[0]
@@ -95,7 +95,7 @@ def count_documents(method: Method, arrays: Mapping[str, LazyArray], axes: Mappi
 def begin_rows(model: TopicModel, name: str, first: int) -> None:
     """Begin the rows of an array from `first` on, which are new, as its first ones began, if rows are distributions.
 
-    A row without statistics would stay so beside others, as that of an author whose every document has known ones too.
+    A row without statistics would stay empty beside others: an author whose documents all have known authors as well.
     """
     specs = array_specs(model.method)
     array, spec = model.params[name], specs[name]
@@ -188,7 +188,7 @@ def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, n
 
 
 def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, int]) -> np.ndarray:
-    """The next numbers, see `Method.init`; those of two calls are those of one."""
+    """The next numbers, see `Method.init`; two calls draw the same numbers as one."""
     if distribution == "gamma":
         return generator.gamma(100.0, 0.01, size)
     if distribution == "even":

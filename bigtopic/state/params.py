@@ -131,7 +131,7 @@ class Params:
         return {array.axis: array.n_rows for array in self.arrays.values()}
 
     def without_means(self) -> Params:
-        """What tasks read: all arrays but those that means over updates need."""
+        """The arrays that tasks read: all but the companions of running means."""
         beside = {path for name in self.arrays for path in (f"{name}.{MEAN}", f"{name}.{COUNT}")}
         return Params({name: array for name, array in self.arrays.items() if name not in beside})
 

@@ -14,7 +14,7 @@ Like x, c is lazily scaled: only the rows of D move. But a grows where x decays,
 Before a passes `LARGEST`, or x is rounded because its own scale is folded, c becomes the mean in every row, and a
 becomes 0. With decays of 1 - rho, this is once in about 20 / rho updates, as rarely as the scale of x is folded.
 
-The mean is that of the weights, so a topic counts in proportion to its weight at the time; the prior is the latest one.
+Weights are averaged, so a topic counts in proportion to its weight at the time; the prior is the latest one.
 
 References: Polyak and Juditsky (1992), "Acceleration of stochastic approximation by averaging"; Xu (2011), "Towards
 optimal one pass large scale learning with averaged stochastic gradient descent", for a mean that is

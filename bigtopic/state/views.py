@@ -35,7 +35,7 @@ def take_view(
 ) -> View:
     """The rows `ids[axis]` of every array that a kernel reads, in the form it declared.
 
-    "Stored" rows may be those of the arrays themselves, so nothing moves these while the view is used.
+    "Stored" rows may be memory of the arrays themselves, so nothing moves these while the view is used.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
 
 def linear_mean(array: LazyArray) -> Linear | None:
     """How "mean" rows follow from those of the array; None if they do not depend on the array's row alone, or have
-    priors of their own."""
+    different priors."""
     if array.normalised_over == "components" or array.prior.shape[0] != 1:
         return None
     return array.linear(_inverse_totals(array), _kernels.FLOOR, np.float32)

@@ -37,7 +37,7 @@ BUCKET_ENTRIES = 1 << 23  # 64 MiB of topics and shares
 BUCKET_DOCUMENTS = 1 << 18
 CHUNK = 1 << 18
 MARK = "bigtopic-topics"  # the attribute of the root: a version, or 0 behind a URL while the store is being replaced
-WHOLE = 2  # the version that has every chunk; before it, Zarr left out those of zeros or empty strings
+WHOLE = 2  # the version that has every chunk; before it, Zarr left out chunks of zeros or empty strings
 MADE_WITH = "bigtopic-topics-model"  # another: the identity of the model, see `state.model_identity`
 
 
@@ -113,7 +113,7 @@ def arranged(
 
     Topics arrive in stored order, and are put into source order out of core: runs of documents are spilled sorted by
     target position, so that each range of the source order, a bucket, is one piece of each run; then the buckets are
-    read one after the other. Memory is that of a few buckets, and 16 bytes per document; every byte is written once and
+    read one after the other. It takes the memory of a few buckets, and 16 bytes per document; each byte is written and
     read once.
 
     Parameters

@@ -7,7 +7,7 @@ With p the topics of a document and q those of the query, and m = (p + q) / 2:
     jensen-shannon   1 - sqrt(1/2 sum_k (p_k log2(p_k / m_k) + q_k log2(q_k / m_k)))
 
 All are 1 for equal topics and 0 for topics that have nothing in common. Topics that the store leaves out of p count as
-0. Where p_k = 0 the terms are q_k / 2 and q_k log2(2) / 2, so the cost is that of the entries that are stored.
+0. Where p_k = 0 the terms are q_k / 2 and q_k log2(2) / 2, so only stored entries cost time.
 
 References
 ----------

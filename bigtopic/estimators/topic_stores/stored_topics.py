@@ -49,7 +49,7 @@ class TopicRows(NamedTuple):
         return np.add.reduceat(values, self.indptr[:-1])
 
     def normalised(self) -> Self:
-        """Shares of which those of a document sum to 1."""
+        """The same with shares that sum to 1 in each document."""
         sums = self.sums(self.shares)
         return self._replace(shares=self.shares / np.repeat(sums, np.diff(self.indptr)))
 
@@ -106,7 +106,7 @@ class StoredTopics:
     def to_arrow(self) -> Any:
         """The documents as a `pyarrow.Table` in memory, in the store's order: what `transform_to` writes as Parquet.
 
-        Columns: document_id, those of the documents, and the shares topic_0, topic_1, ..., 0 where one was left out. A
+        Columns: document_id, the documents' columns, and the shares topic_0, topic_1, ..., 0 where one was left out. A
         column of the documents that has the name of another gets "column_" before it.
 
         Raises

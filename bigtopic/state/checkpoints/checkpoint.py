@@ -51,9 +51,9 @@ class Checkpoint:
     seconds : save when so many seconds have passed since the last version. A version costs a copy of the params on the
         disk; a resumed run repeats at most about this much
     rounds : save also when so many updates were done since, whichever comes first; None for time alone. A run is saved
-        where it can be cut, with delayed updates (the default method) every 32 updates, or up to 256 in a large corpus:
-        a resumed run repeats at most `rounds` + 31 (255) updates, without delay at most `rounds`; on a client perhaps
-        two seconds' updates more
+        between exchanges, which the default method has every 32 updates, or up to 256 in a large corpus: a resumed run
+        repeats at most `rounds` + 31 (255) updates, and without exchanges at most `rounds`; on a client perhaps two
+        seconds' updates more
     keep : number of versions to keep, the newest; with two, a damaged one loses no more than the work since the other
 
     Raises
@@ -130,11 +130,11 @@ class CheckpointFolder:
     ) -> None:
         if self._state is not None:  # the model may learn on, but not in this folder
             self._state.lend(self._root.holds_this_run)
-        new = self._root.is_new and self._root.lock.held  # else it may be that of another process by now
+        new = self._root.is_new and self._root.lock.held  # else another process may have it by now
         if kind is not None and new and not versions(self._place):
             # A run that failed before it was saved is in nobody's way.
             for name in ("zarr.json", "documents"):
-                with suppress(StoreError):  # what failed has an error of its own
+                with suppress(StoreError):  # the first failure is raised instead
                     (self._place / name).remove()
         self._root.lock.__exit__(kind, error, trace)
         if kind is not None:

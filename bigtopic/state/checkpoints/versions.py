@@ -88,7 +88,7 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
     Raises
     ------
     CorpusDamaged, ModelError
-        When all versions are damaged: what is wrong with the newest.
+        When all versions are damaged; the message is about the newest.
     ModelVersionError
         When a newer bigtopic saved one of those that are tried.
     """

@@ -259,7 +259,7 @@ def check_options(method: Method, options: Mapping[str, Any]) -> None:
 
 
 def array_specs(method: Method) -> dict[str, ArraySpec]:
-    """The arrays of the method's model, with the types its schemes ask for, then what lies beside those that move."""
+    """The arrays of the method's model, with the types its schemes ask for, then the companions of arrays that move."""
     arrays, beside = {}, {}
     for name, spec in method.model.arrays.items():
         scheme = method.schemes.get(name)

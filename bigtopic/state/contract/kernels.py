@@ -1,4 +1,4 @@
-"""What a kernel may declare, and what it returns. Compiled loops do not check bounds."""
+"""Checks of a kernel's declarations and results. Compiled loops do not check bounds."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def check_result(
     Raises
     ------
     ModelError
-        Names what was returned and what is required.
+        Names the value returned and the requirement.
     """
     where = f"kernel {kernel.name!r}"
     _check_kind(where, result)

@@ -1,4 +1,4 @@
-"""What a stored model may hold, and the rules that all declarations share: what is declared can be stored."""
+"""The schema of a stored model, and rules that all declarations share, so that whatever is declared can be stored."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 
 DTYPES = ("float32", "float64", "int32", "int64")  # the compiled loops on params and statistics are of these
 NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
-# Beside the arrays of a model lie what is on its axes, and how often.
+# Beside the arrays of a model, its folder holds the contents of its axes, and their frequencies.
 ARRAY_NAME = text(
     r"(?!(words|axes|document_frequency|frequency)$)[A-Za-z_][A-Za-z0-9_]{0,99}",
     "a name of letters, digits and underscores, and not words, axes, document_frequency or frequency",
@@ -191,7 +191,7 @@ def _check_cursor(cursor: Mapping[str, Any], where: str) -> None:
 
 
 def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The description as version 2 has it. In version 1 the number of topics is that of the only array, and the prior
+    """The description in the form of version 2. In version 1 the only array gives the number of topics, and the prior
     of documents' topics has no statistics.
 
     Raises
@@ -222,7 +222,7 @@ Kinds = Mapping[str, tuple[Any, str]]  # {attribute: (types, in words)}
 
 
 def require(allowed: Any, message: str) -> None:
-    """Refuse what is declared otherwise.
+    """Refuse a declaration that is not allowed.
 
     Raises
     ------
@@ -278,5 +278,5 @@ def is_number(value: Any) -> bool:
 
 
 def choose(names: Iterable[Any]) -> str:
-    """The end of a message: what is known."""
+    """The end of a message, with the known names."""
     return f"choose one of: {', '.join(map(str, names)) or 'none'}"

@@ -1,4 +1,4 @@
-"""Checks of what a scheme does with an array: the rows that it asks for, what it adds, and what comes of it.
+"""Checks of a scheme's step on an array: the rows that it asks for, its additions, and the result.
 
 They cost the rows' ids and the columns, never the axis.
 """
@@ -47,7 +47,7 @@ def check_rows(ids: Any, n_rows: int) -> None:
     Raises
     ------
     ModelError
-        Like all checks of this module: names what was given and what is required.
+        Like all checks of this module: names the value found and the requirement.
     """
     if ids is None:
         return
@@ -163,7 +163,7 @@ def check_moved(arrays: Mapping[str, Any], doc_topic_prior: Any = None) -> None:
 
     Parameters
     ----------
-    arrays : those that the scheme moves
+    arrays : the arrays that the scheme moves
     doc_topic_prior : the array of that name, which any scheme may reach
     """
     for name, array in arrays.items():

@@ -163,7 +163,7 @@ class DocumentState:
             _complete(self.files, self._plan, cursor)
 
     def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
-        """What is remembered of documents start:stop of a part of the corpus, in stored order.
+        """The state of documents start:stop of a part of the corpus, in stored order.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class DocumentState:
         self.kept, self.most_kept, self._still_lent = frozenset(), 0, still
 
     def to_write(self, cursor: Cursor) -> DocumentState:
-        """This object, or, in place of a folder that is lent, a copy of what is there for a run at the cursor."""
+        """This object, or a copy, for a run at the cursor, where the folder is lent."""
         if self._still_lent is None:
             return self
         passes = self._passes(cursor)
@@ -249,7 +249,7 @@ class DocumentState:
 
     @property
     def _source(self) -> Place | None:
-        """The folder to read, if it is there; one that was lent may be gone, or be that of another run."""
+        """The folder to read, if it is there; one that was lent may be gone, or belong to another run."""
         return self._place if self._still_lent is None or self._still_lent() else None
 
     def _is_there(self, cursor: Cursor) -> bool:
@@ -265,7 +265,7 @@ class DocumentState:
         return {part.key: part for part in self._about.parts}
 
     def _make_folder(self) -> None:
-        """Make the folder, and say in it at once what it is."""
+        """Make the folder, and describe it at once."""
         if self._place is None:
             self._place = temporary_folder(self)
         if not (self._place / "zarr.json").exists():
@@ -285,7 +285,7 @@ class DocumentState:
         return kept | {cursor.pass_number, cursor.pass_number + cursor.inside_pass}
 
     def _copied(self, source: Place | None, chosen: Callable[[int], bool]) -> DocumentState:
-        """The same in a folder of its own, with the passes that are chosen; without files if there is no source."""
+        """A copy with a separate folder and the chosen passes; without files if there is no source."""
         other = type(self)()
         other._about = self._about
         if source is not None:

@@ -3,7 +3,7 @@
 ```
 <folder>/
   zarr.json                       attributes["bigtopic-documents"]: the parts in order, what is remembered, the plan
-  parts/<key>/offsets             int64 (n_docs + 1,): entries offsets[d] : offsets[d + 1] are those of document d
+  parts/<key>/offsets             int64 (n_docs + 1,): document d has the entries offsets[d] : offsets[d + 1]
   parts/<key>/token_offsets       the same of tokens, where something is remembered of them
   pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry, token or document
   pass-<n>/<key>/.checksums       of what was written together, a row per document
@@ -115,7 +115,7 @@ class StateFiles:
             raise
 
     def _checked(self, part: int, start: int, stop: int, n_passes: int) -> State:
-        """The same; what was written together is read whole, because its checksum is that of the whole."""
+        """The same; rows that were written together are read together, because they share a checksum."""
         spans = self._written(part, start, stop, n_passes)
         first = min([start, *(span[0] for span in spans)])
         begins = self._begins(part, first, max([stop, *(span[1] for span in spans)]))

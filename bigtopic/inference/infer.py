@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -89,31 +89,21 @@ def infer(
     over = partial(
         cluster.bounded_map, _infer_task, client=client, n_threads=n_threads or cluster.default_threads()
     )
+    context, arrays, n_done, published = _Context(corpus.parts, work, seed), model.estimates(), 0, None
     with corpus_in_reach(client, corpus):
-        yield from _with_arrays(over, tasks, _Context(corpus.parts, work, seed), model.estimates(), client)
-
-
-def _with_arrays(
-    over: Callable[..., Iterator[Inferred]],
-    tasks: Sequence[tuple[SliceRef, ...]],
-    context: _Context,
-    arrays: Any,
-    client: Any,
-) -> Iterator[Inferred]:
-    """The results of the tasks; arrays reach workers in files, and are sent from where one does not find them."""
-    n_done, published = 0, None
-    if client is not None and shares_files(client, sharing.places()):
-        published = sharing.publish(arrays)
-    if published is not None:
-        try:
-            for piece in over(tasks, shared=(context, published)):
-                n_done += 1
-                yield piece
-        except sharing.OutOfSight:
-            pass
-        finally:
-            published.remove()
-    yield from over(tasks[n_done:], shared=(context, arrays))
+        # arrays reach workers in files, and are sent from where one does not find them
+        if client is not None and shares_files(client, sharing.places()):
+            published = sharing.publish(arrays)
+        if published is not None:
+            try:
+                for piece in over(tasks, shared=(context, published)):
+                    n_done += 1
+                    yield piece
+            except sharing.OutOfSight:
+                pass
+            finally:
+                published.remove()
+        yield from over(tasks[n_done:], shared=(context, arrays))
 
 
 def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:

@@ -69,7 +69,7 @@ def html_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.finalize = _shown
+    environment.finalize = lambda value: printable(value) if isinstance(value, str) else value
     page = environment.get_template("page.html.j2").render(
         summary=summary,
         title=title,
@@ -83,11 +83,6 @@ def html_page(
         height=_CURVE_HEIGHT,
     )
     return Page(page)
-
-
-def _shown(value: Any) -> Any:
-    """What the page shows of a value: of text, what a terminal shows."""
-    return printable(value) if isinstance(value, str) else value
 
 
 def write_html(

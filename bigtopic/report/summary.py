@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -17,9 +16,10 @@ from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.support import cards
 
-__all__ = ["Summary", "Topic", "summarise"]
+__all__ = ["Summary", "Topic", "columns_of", "summarise"]
 
 _N_AUTHORS = 4
 
@@ -101,18 +101,6 @@ class Summary:
     def has_authors(self) -> bool:
         return any(topic.authors for topic in self.topics)
 
-    def columns(self) -> list[tuple[str, list[Any]]]:
-        """Headings and cells of a table of the topics, without words; a column that would be empty is left out."""
-        topics, scores = self.topics, self.score_titles.items()
-        columns: list[tuple[str, list[Any]]] = [
-            ("topic", [topic.number for topic in topics]),
-            ("label", [topic.label for topic in topics]),
-            ("use", ["unused" if topic.unused else "" for topic in topics]),
-            ("share", [_shown(topic.share, ".1%") for topic in topics]),
-            *((title, [_shown(topic.scores.get(name), ".2f") for topic in topics]) for name, title in scores),
-        ]
-        return [(title, cells) for title, cells in columns if any(cell != "" for cell in cells)]
-
     def _repr_html_(self) -> str:
         """Figures, and the table of topics, with the names in them."""
         figures = {
@@ -125,9 +113,22 @@ class Summary:
             "authors": [[f"{name} {share:.0%}" for name, share in topic.authors] for topic in self.topics],
             "documents": [[name for name, _ in topic.documents] for topic in self.topics],
         }
-        columns = [*self.columns(), *((title, cells) for title, cells in names.items() if any(cells))]
+        columns = [*columns_of(self), *((title, cells) for title, cells in names.items() if any(cells))]
         table = cards.scrolling([title for title, _ in columns], zip(*(c for _, c in columns), strict=True))
         return cards.card("Summary", cards.figures({**figures, **self.results.lines()}), table)
+
+
+def columns_of(summary: Summary) -> list[tuple[str, list[Any]]]:
+    """Headings and cells of a table of the topics, without words; a column that would be empty is left out."""
+    topics, scores = summary.topics, summary.score_titles.items()
+    columns: list[tuple[str, list[Any]]] = [
+        ("topic", [topic.number for topic in topics]),
+        ("label", [topic.label for topic in topics]),
+        ("use", ["unused" if topic.unused else "" for topic in topics]),
+        ("share", [_shown(topic.share, ".1%") for topic in topics]),
+        *((title, [_shown(topic.scores.get(name), ".2f") for topic in topics]) for name, title in scores),
+    ]
+    return [(title, cells) for title, cells in columns if any(cell != "" for cell in cells)]
 
 
 def _shown(value: float | None, form: str) -> str:
@@ -169,7 +170,7 @@ def summarise(
         value is not allowed.
     """
     for name, number, least in (("n_words", n_words, 1), ("n_documents", n_documents, 0)):
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+        if not (is_whole(number) and number >= least):
             raise SettingError(
                 f"{argument(name)}: must be a whole number of at least {least}, found {number!r}"
             )
@@ -177,7 +178,7 @@ def summarise(
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
     asked = folder.chosen(measures)
-    if measures is None and source.n_words == 1:  # without measures of word pairs
+    if measures is None and source.n_words <= 1:  # without measures of word pairs
         asked = [one for one in asked if "n_top" not in one.settings]
     settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
@@ -199,12 +200,13 @@ def summarise(
         prevalence = cast(Prevalence, found[shares])
         authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
         order = np.argsort(-prevalence.share, kind="stable").tolist()
+    scores = {name: one.per_topic for name, one in results.items() if one.per_topic is not None}
     topics = [
         Topic(
             k,
             words[k],
             None if corpus is None else float(prevalence.share[k]),
-            _scores(results, k),
+            {name: None if np.isnan(of[k]) else float(of[k]) for name, of in scores.items()},
             authors[k],
             documents[k],
             unused[k],
@@ -236,14 +238,6 @@ def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) ->
         ]
         found |= dict(zip(own, results_of(own, subject, *work), strict=True))
     return found
-
-
-def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:
-    """Scores of one topic by measure."""
-    scores = {
-        name: result.per_topic[topic] for name, result in results.items() if result.per_topic is not None
-    }
-    return {name: None if np.isnan(score) else float(score) for name, score in scores.items()}
 
 
 def _authors(found: Prevalence, corpus: Corpus) -> list[list[tuple[str, float]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bigtopic.report.summary import Summary, Topic
+from bigtopic.report.summary import Summary, columns_of
 from bigtopic.wording import printable
 
 __all__ = ["text_table"]
@@ -25,7 +25,7 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     emphasis : applied to the line of headings, for colours
     """
     topics, columns = list(summary.topics), []
-    for title, values in summary.columns():
+    for title, values in columns_of(summary):
         cells, heading = [_cut(printable(str(value)), _LABEL) for value in values], printable(title)
         if title == "label":  # to the left
             size = max(map(len, [heading, *cells]))
@@ -35,27 +35,26 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     left = max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     n_authors = int(left * _AUTHORS_SHARE) if summary.has_authors and left >= 2 * _NARROWEST else 0
     n_words = left - (n_authors + 2 if n_authors else 0)
-    lines = []
-    for number in range(-1, len(topics)):
-        cells = [title if number < 0 else own[number] for title, own in columns]
-        line = "  ".join(cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
-        line += "  " + (_words(topics[number], n_words) if number >= 0 else "words").ljust(n_words)
-        if n_authors:
-            line += "  " + (_authors(topics[number], n_authors) if number >= 0 else "most in")
-        lines.append(emphasis(line.rstrip()) if number < 0 else line.rstrip())
-    return "\n".join(lines)
+    words = [_fitting((printable(word) for word, _ in topic.words), n_words, " ") for topic in topics]
+    authors = [
+        _fitting((f"{printable(name)} {share:.0%}" for name, share in topic.authors), n_authors, ", ")
+        for topic in topics
+    ]
+    rows = zip(
+        *([title, *cells] for title, cells in columns),
+        ["words", *words],
+        ["most in" if n_authors else "", *authors],
+        strict=True,
+    )
+    lines = [
+        "  ".join([*map(str.rjust, cells, widths), own.ljust(n_words), most]).rstrip()
+        for *cells, own, most in rows
+    ]
+    return "\n".join([emphasis(lines[0]), *lines[1:]])
 
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _words(topic: Topic, width: int) -> str:
-    return _fitting((printable(word) for word, _ in topic.words), width, " ")
-
-
-def _authors(topic: Topic, width: int) -> str:
-    return _fitting((f"{printable(name)} {share:.0%}" for name, share in topic.authors), width, ", ")
 
 
 def _fitting(pieces: Iterable[str], width: int, separator: str) -> str:

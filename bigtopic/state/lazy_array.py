@@ -152,7 +152,7 @@ class LazyArray:
         return cls(
             np.zeros((n_rows, n_columns), dtype),
             np.ones(n_columns),
-            _prior_table(prior, n_rows, n_components),
+            np.ascontiguousarray(np.array(prior, np.float64, ndmin=2).T),
             n_components,
             axis,
             normalised_over,
@@ -383,18 +383,6 @@ def _read_only(values: np.ndarray) -> np.ndarray:
     view = values.view()
     view.flags.writeable = False
     return view
-
-
-def _prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np.ndarray:
-    """A prior as (1 or n_rows, 1 or n_components): number, (n_rows,) or (n_components, n_rows)."""
-    table = np.asarray(prior, np.float64)
-    if table.ndim == 0:
-        return table.reshape(1, 1)
-    if table.ndim == 1:
-        assert len(table) == n_rows
-        return np.ascontiguousarray(table.reshape(-1, 1))
-    assert table.shape == (n_components, n_rows)
-    return np.ascontiguousarray(table.T)
 
 
 def _forwarded(name: str) -> Any:

@@ -158,7 +158,7 @@ def load(
     if method is not None:
         check_method(method)
     place = Place.of(url, storage_options)
-    description = _description(place)
+    description = describe(place)
     if description is None:
         raise errors.ModelError(f"there is no bigtopic model at {place.url}{_remedy(place)}")
     version = description.get("version") if isinstance(description, dict) else None
@@ -190,14 +190,9 @@ def _remedy(place: Place) -> str:
     return place.nearest() or f"; check the path, or {train}"
 
 
-def describe(url: Any) -> Any:
-    """The description of the model at a path or URL, unchecked; None where there is no complete model."""
-    return _description(Place.of(url))
-
-
 def _listed(place: Place) -> set[str] | None:
     """The paths of the model that is there, whatever its description says of others; None when there is none."""
-    description = _description(place)
+    description = describe(place)
     if description is None:
         return None
     state = description.get("state") if isinstance(description, dict) else None
@@ -206,8 +201,8 @@ def _listed(place: Place) -> set[str] | None:
     return {"zarr.json"}
 
 
-def _description(place: Place) -> Any:
-    """What stands for the description of a model, unchecked; None when there is nothing."""
+def describe(place: Place) -> Any:
+    """The description of the model at a place, unchecked; None where there is no complete model."""
     with suppress(errors.CorpusExists):
         return (root_attributes(place, _WHAT) or {}).get(FORMAT)
     return None

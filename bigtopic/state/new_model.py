@@ -13,6 +13,7 @@ from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.state.axes import axis_sizes
 from bigtopic.state.contract.declarations import array_specs, check_method, check_options
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.machine_memory import check_params
@@ -75,7 +76,10 @@ def new_model(
             )
     arrays: dict[str, LazyArray] = {}
     for number, (name, spec) in enumerate(specs.items()):
-        array = arrays[name] = _array(spec, n_rows[spec.rows], components)
+        size = n_rows[spec.rows], spec.columns if isinstance(spec.columns, int) else components[spec.columns]
+        check_params(*size, np.dtype(spec.dtype).itemsize)
+        array = LazyArray.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
+        arrays[name] = array
         array.set_prior(_prior(method, spec, given.get(spec.prior or ""), array))
         if spec.start is not None and spec.start[0] != "documents":
             distribution, share = spec.start
@@ -115,20 +119,12 @@ def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:
         raise SettingError(f"{argument('n_components', given)}: give a number for each of {', '.join(names)}")
     for name in names:
         value = numbers[name]
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        if not (is_whole(value) and value >= 1):
             shown = "n_components" if name == names[0] else name
             raise SettingError(
                 f"{argument(shown, value)}: the number of topics must be a whole number, 1 or more"
             )
     return {name: int(numbers[name]) for name in names}
-
-
-def _array(spec: ArraySpec, n_rows: int, components: Mapping[str, int]) -> LazyArray:
-    n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
-    check_params(n_rows, n_columns, np.dtype(spec.dtype).itemsize)
-    return LazyArray.zeros(
-        n_rows, n_columns, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over
-    )
 
 
 def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.ndarray:

@@ -236,7 +236,7 @@ def test_a_path_through_a_file_is_refused(below, corpus, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "key", "known"), [(".", "bigtopic-checkpoint", 1), ("documents", "bigtopic-documents", 2)]
+    ("folder", "key", "known"), [(".", "bigtopic-checkpoint", 2), ("documents", "bigtopic-documents", 2)]
 )
 def test_what_a_newer_version_wrote_is_said_to_be_newer(folder, key, known, corpus, tmp_path):
     path = tmp_path / "run.ckpt"

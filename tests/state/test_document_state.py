@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -551,7 +552,7 @@ def test_state_of_another_kind_is_refused():
     assert marks(state, documents, cursor) == [{1}]
 
 
-def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path):
+def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path, monkeypatch):
     begin(DocumentState(tmp_path / "state"), corpus(40))
     Path(tmp_path / "state/zarr.json.partial").write_text("{")
     begin(DocumentState(tmp_path / "state"), corpus(40))
@@ -559,6 +560,8 @@ def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path):
     (tmp_path / "empty/zarr.json.partial").write_text("{")
     begin(DocumentState(tmp_path / "empty"), corpus(40))
     before_the_first_run = DocumentState(tmp_path / "made")
-    before_the_first_run._make_folder()
+    with monkeypatch.context() as full, pytest.raises(SettingError):
+        full.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+        begin(before_the_first_run, corpus(40))
     assert DocumentState(tmp_path / "made").description == before_the_first_run.description
     begin(DocumentState(tmp_path / "made"), corpus(40))

@@ -168,31 +168,26 @@ class _SpilledRun(NamedTuple):
 
     place: Place
     header: Header
-    cuts: np.ndarray
-    indptr_cuts: np.ndarray
+    cuts: list[int]
+    indptr_cuts: list[int]
     names: Sequence[str]
 
     @classmethod
     def of(cls, run: Batch, targets: np.ndarray, bounds: np.ndarray, place: Place) -> _SpilledRun:
         order = np.argsort(targets)
-        run = run.take(order)
-        cuts = np.searchsorted(targets[order], bounds)
-        arrays = {"targets": targets[order], "indptr": run.indptr, "topics": run.topics, "shares": run.shares}
+        run, targets = run.take(order), targets[order]
+        cuts = np.searchsorted(targets, bounds)
+        arrays = {"targets": targets, "indptr": run.indptr, "topics": run.topics, "shares": run.shares}
         header = spill(place, arrays | dict(run.documents))
-        return cls(place, header, cuts, run.indptr[cuts], list(run.documents))
+        return cls(place, header, cuts.tolist(), run.indptr[cuts].tolist(), list(run.documents))
 
     def read(self, bucket: int) -> tuple[np.ndarray, Batch]:
         """Targets and documents of a bucket."""
-        first, last = self.cuts[bucket : bucket + 2].tolist()
-        a, b = self.indptr_cuts[bucket : bucket + 2].tolist()
+        (first, last), (a, b) = (cuts[bucket : bucket + 2] for cuts in (self.cuts, self.indptr_cuts))
         with Spilled(self.place, self.header) as spilled:
             documents = {name: spilled.read(name, first, last) for name in self.names}
-            batch = Batch(
-                spilled.read("indptr", first, last + 1) - a,
-                spilled.read("topics", a, b),
-                spilled.read("shares", a, b),
-                documents,
-            )
+            indptr = spilled.read("indptr", first, last + 1) - a
+            batch = Batch(indptr, spilled.read("topics", a, b), spilled.read("shares", a, b), documents)
             return spilled.read("targets", first, last), batch
 
 
@@ -263,38 +258,33 @@ def write_batches(
 
     root = zarr.open_group(zarr_store(place), mode="a")
     x, obs, var = (root.create_group(name) for name in ("X", "obs", "var"))
-    indptr, indices, data = (
-        _Growing(x, name, dtype, in_table=False)
-        for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("data", np.float32))
-    )
-    indptr.append(np.zeros(1, np.int64))
+    types = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
+    csr = {name: _Growing(x, name, dtype, in_table=False) for name, dtype in types.items()}
+    csr["indptr"].append(np.zeros(1, np.int64))
     documents: dict[str, _Growing] = {}
     n_docs = entries = 0
     for batch in batches:
-        indptr.append(batch.indptr[1:] + entries)
-        indices.append(batch.topics)
-        data.append(batch.shares)
+        csr["indptr"].append(batch.indptr[1:] + entries)
+        csr["indices"].append(batch.topics)
+        csr["data"].append(batch.shares)
         for name, values in batch.documents.items():
             if name not in documents:
                 documents[name] = _Growing(obs, _array(name), values.dtype)
             documents[name].append(values)
         n_docs, entries = n_docs + batch.n_docs, entries + len(batch.topics)
     if not documents:
-        documents = {"source_row": _Growing(obs, "source_row", np.int64)}
-        documents["document_id"] = _Growing(obs, "document_id", object)
-        columns = ()
-    for array in (indptr, indices, data, *documents.values()):
-        array.finish()
-    x.attrs.update(
-        {"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": [n_docs, n_components]}
-    )
+        columns, empty = (), {"source_row": np.int64, "document_id": object}
+        documents = {name: _Growing(obs, name, dtype) for name, dtype in empty.items()}
     topics = _Growing(var, "topic", object)
     topics.append(np.array([str(k) for k in range(n_components)], object))
-    topics.finish()
+    for array in (*csr.values(), *documents.values(), topics):
+        array.finish()
+    version = {"encoding-version": "0.1.0"}
+    x.attrs.update({"encoding-type": "csr_matrix", **version, "shape": [n_docs, n_components]})
     _frame(var, "topic", [])
     _frame(obs, "document_id", ["source_row", *map(array_name, columns)])
     made_with = {} if model is None else {MADE_WITH: dict(model)}
-    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: WHOLE, **made_with})
+    root.attrs.update({"encoding-type": "anndata", **version, MARK: WHOLE, **made_with})
 
 
 def _array(name: str) -> str:

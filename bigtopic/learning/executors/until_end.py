@@ -3,7 +3,7 @@
 Where each pass is one round, labels go from pass to pass without files, which would take a tenth of a pass over a few
 hundred thousand tokens. Two passes are in memory: the one that the params count, and the one at work; the older one is
 forgotten when the params have moved. Both are written when a run fails, so that the state that its params count is
-always in files. The first pass over new documents is written at once, and the last pass over its files: a full disk is
+always in files. The first pass over new documents is written at once, and stays until the last is: a full disk is
 noticed before the params count anything.
 """
 

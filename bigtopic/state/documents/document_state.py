@@ -134,7 +134,10 @@ class DocumentState:
             )
             for key, part in zip(keys, parts, strict=True)
         ]
-        self._make_folder()
+        if self._place is None:
+            self._place = temporary_folder(self)
+        if not (self._place / "zarr.json").exists():  # describe it at once
+            write_about(self._place, About())
         run = self._about.run if known else self._run
         files = StateFiles(self._folder, tuple(found), dict(arrays), run)
         counted = known.keys() & {*keys}
@@ -144,7 +147,10 @@ class DocumentState:
         self._keep_only(counted, cursor)
         for number, part in enumerate(parts):
             for kind in files.kinds() if keys[number] not in known else ():
-                files.write_offsets(number, kind, part)
+                lengths = part.entries if kind == "entry" else part.tokens
+                files.offsets(number, kind).create()
+                begins = np.concatenate([[0], np.cumsum(lengths(0, part.n_docs), dtype=np.int64)])
+                files.offsets(number, kind).write(0, begins)
         self._about = About(
             files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint, run
         )
@@ -160,7 +166,10 @@ class DocumentState:
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
         if self._place is not None and self._plan is not None:
-            _complete(self.files, self._plan, cursor)
+            for part, refs in sorted(_left(self._plan, cursor).items()):
+                for ref in refs:
+                    state = _known(self.files, part, ref.start, ref.stop, cursor.pass_number)
+                    self.files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
 
     def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
         """The state of documents start:stop of a part of the corpus, in stored order.
@@ -181,7 +190,15 @@ class DocumentState:
         plan = self._plan
         if plan is None or not self._is_there(cursor):
             raise ModelError(_LOST)
-        return _state_at(self.files, plan, cursor, part, start, stop)
+        files, old, newest = self.files, cursor.pass_number, cursor.pass_number + cursor.inside_pass
+        pieces, first = [files.missing(part, start, start)], start
+        for ref in _left(plan, cursor).get(part, ()):
+            a, b = max(first, ref.start), min(stop, ref.stop)
+            if a < b:
+                pieces += [_known(files, part, first, a, newest), _known(files, part, a, b, old)]
+                first = b
+        pieces.append(_known(files, part, first, stop, newest))
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
 
     def has_counted(self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor) -> bool:
         """Whether a model at the cursor has counted all these parts, and would recognise them."""
@@ -213,8 +230,16 @@ class DocumentState:
         CorpusDamaged
             When a file is missing or cut short, or does not hold what was written.
         """
-        if self._plan is not None:
-            _check(self.files, self._plan, cursor)
+        if (plan := self._plan) is None:
+            return
+        left, groups = {ref for refs in _left(plan, cursor).values() for ref in refs}, set()
+        for rnd in plan.rounds(cursor.pass_number):
+            for ref in rnd.slices:
+                n_passes = cursor.pass_number + (cursor.inside_pass and ref not in left)
+                self.files.read(ref.part, ref.start, ref.stop, n_passes)
+                groups.add((ref.part, n_passes))
+        for part, n_passes in sorted(groups):
+            self.files.require_group(part, n_passes)
 
     def lend(self, still: Callable[[], bool]) -> None:
         """The folder is its owner's from now on: it is read here, and no longer written.
@@ -263,13 +288,6 @@ class DocumentState:
         if not self._about.knows(vocabulary) or cursor == Cursor():
             return {}
         return {part.key: part for part in self._about.parts}
-
-    def _make_folder(self) -> None:
-        """Make the folder, and describe it at once."""
-        if self._place is None:
-            self._place = temporary_folder(self)
-        if not (self._place / "zarr.json").exists():
-            write_about(self._place, About())
 
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
@@ -347,42 +365,9 @@ def _keys(parts: Sequence[Any]) -> list[str]:
     return keys
 
 
-def _state_at(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
-    """The state of documents start:stop of a part; those that the pass has reached have new state, the others old."""
-    old, newest = cursor.pass_number, cursor.pass_number + cursor.inside_pass
-    pieces, first = [files.missing(part, start, start)], start
-    for ref in _left(plan, cursor).get(part, ()):
-        a, b = max(first, ref.start), min(stop, ref.stop)
-        if a < b:
-            pieces += [_known(files, part, first, a, newest), _known(files, part, a, b, old)]
-            first = b
-    pieces.append(_known(files, part, first, stop, newest))
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
-
-
 def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:
     found = files.read(part, start, stop, n_passes) if start < stop else None
     return found or files.missing(part, start, stop)
-
-
-def _check(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
-    """Read all that a run at a cursor of the plan begins with, a slice at a time. Raises CorpusDamaged."""
-    left, groups = {ref for refs in _left(plan, cursor).values() for ref in refs}, set()
-    for rnd in plan.rounds(cursor.pass_number):
-        for ref in rnd.slices:
-            n_passes = cursor.pass_number + (cursor.inside_pass and ref not in left)
-            files.read(ref.part, ref.start, ref.stop, n_passes)
-            groups.add((ref.part, n_passes))
-    for part, n_passes in sorted(groups):
-        files.require_group(part, n_passes)
-
-
-def _complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
-    """Give the documents that the pass did not reach the state that they had before it."""
-    for part, refs in sorted(_left(plan, cursor).items()):
-        for ref in refs:
-            state = _known(files, part, ref.start, ref.stop, cursor.pass_number)
-            files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
 
 
 def _are_there(files: StateFiles, plan: Plan | None, cursor: Cursor) -> bool:

@@ -194,20 +194,10 @@ class StateFiles:
         if n_passes > self.parts[part].first_pass and not self.has(part, n_passes):
             raise CorpusDamaged(f"{(self._of_pass(part, n_passes) / ROOT).url} is missing; {_RESTORE}")
 
-    def has_offsets(self, part: int) -> bool:
-        """Whether there are the offsets of a part."""
-        return all(self.offsets(part, kind).exists for kind in self.kinds())
-
     def offsets(self, part: int, kind: str = "entry") -> RowArray:
         """Where the entries, or the tokens, of each document begin."""
         about, name = self.parts[part], {"entry": "offsets", "token": "token_offsets"}[kind]
         return RowArray(self.place / f"parts/{about.key}/{name}", about.n_docs + 1, "int64", remedy=_RESTORE)
-
-    def write_offsets(self, number: int, kind: str, part: Any) -> None:
-        """Write where the entries, or the tokens, of each document of a part of the corpus begin."""
-        offsets, lengths = self.offsets(number, kind), part.entries if kind == "entry" else part.tokens
-        offsets.create()
-        offsets.write(0, np.concatenate([[0], np.cumsum(lengths(0, part.n_docs), dtype=np.int64)]))
 
     def kinds(self) -> set[str]:
         """What the rows of the arrays stand for, where documents have several: entries, tokens."""

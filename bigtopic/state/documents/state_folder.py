@@ -150,7 +150,8 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
     need, _, folder = disk_need(files, n_passes)
     for part in range(len(files.parts)):  # what is there already
         need -= min(n_passes, sum(files.has(part, number) for number in there)) * files.pass_bytes(part)
-        need -= files.has_offsets(part) * files.offsets_bytes(part)
+        if all(files.offsets(part, kind).exists for kind in files.kinds()):
+            need -= files.offsets_bytes(part)
     free = shutil.disk_usage(folder).free
     if need > free:
         raise SettingError(
@@ -220,6 +221,7 @@ _PLAN: tuple[Mapping[str, Rule], Mapping[str, Rule]] = (
         "replicas": whole(1),
         "replica_updates": whole(1),
         "undivided_rounds": whole(),
+        "whole_minibatches": flag,
     },
 )
 _RULES = record(

@@ -13,7 +13,7 @@ from bigtopic.corpus.vocabulary import fingerprint_words
 from bigtopic.errors import argument
 from bigtopic.state.model import TopicModel
 
-__all__ = ["corpus_identity", "differences", "has_topics_of", "identity_hash", "is_earlier", "model_identity"]
+__all__ = ["corpus_identity", "differences", "identity_hash", "model_identity", "relation"]
 
 
 def corpus_identity(corpus: Any) -> dict[str, Any]:
@@ -77,31 +77,26 @@ def model_identity(model: TopicModel) -> dict[str, Any]:
     }
 
 
-def has_topics_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
-    """Whether an identity belongs to a model with these topics."""
-    now = model_identity(model)
-    return _has_words_of(identity, model) and all(
-        identity.get(name) == now[name] for name in ("components", "topics")
-    )
+def relation(identity: Mapping[str, Any], model: TopicModel) -> str:
+    """How a model is related to the one that an identity belongs to.
 
-
-def is_earlier(identity: Mapping[str, Any], model: TopicModel) -> bool:
-    """Whether the model continues the run that an identity belongs to: fewer updates, with the same method,
-    seed, numbers of topics and first words."""
-    now, updates = model_identity(model), identity.get("updates")
-    if not isinstance(updates, int) or updates >= now["updates"]:
-        return False
-    same = ("method", "components", "seed")
-    return _has_words_of(identity, model) and all(identity.get(name) == now[name] for name in same)
-
-
-def _has_words_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
-    """Whether the model begins with the words of an identity, which may have been named since."""
-    n_words, words = identity.get("words"), model.vocabulary.words
+    Returns
+    -------
+    "same" if it has these topics, "earlier" if the model continues its run: with more updates, and the same method,
+    seed, numbers of topics and first words; else "other"
+    """
+    now, words = model_identity(model), model.vocabulary.words
+    n_words, updates = identity.get("words"), identity.get("updates")
     if not isinstance(n_words, int) or not 0 <= n_words <= len(model.vocabulary):
-        return False
-    names = None if words is None else words[:n_words]
-    return identity.get("vocabulary") in [fingerprint_words(known, n_words) for known in (names, None)]
+        return "other"
+    names = None if words is None else words[:n_words]  # which may have been named since
+    if identity.get("vocabulary") not in [fingerprint_words(known, n_words) for known in (names, None)]:
+        return "other"
+    same = {name for name, value in now.items() if identity.get(name) == value}
+    if same >= {"components", "topics"}:
+        return "same"
+    earlier = isinstance(updates, int) and updates < now["updates"]
+    return "earlier" if earlier and same >= {"method", "components", "seed"} else "other"
 
 
 def _hash(model: TopicModel) -> str:

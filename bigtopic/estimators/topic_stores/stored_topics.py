@@ -21,7 +21,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument, either, require, warn
 from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE, Batch
 from bigtopic.estimators.topic_stores.formats import TopicsToWrite, arrow_tables, tables
-from bigtopic.state.identity import has_topics_of, is_earlier
+from bigtopic.state.identity import relation
 from bigtopic.state.model import TopicModel
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_group import group_attributes
@@ -195,18 +195,17 @@ class StoredTopics:
                 f"{model.n_components}; write the "
                 "store with this model"
             )
-        if self.made_with is None or has_topics_of(self.made_with, model):
-            return self
-        if not is_earlier(self.made_with, model):
+        found = "same" if self.made_with is None else relation(self.made_with, model)
+        if found == "other":
             raise SettingError(
                 f"{argument('theta')}: {self.url} was written with another model, whose topics have other words; "
                 "write the store with this model, or ask that one"
             )
-        warn(
-            f"{argument('theta')}: {self.url} was written before the model learned more "
-            f"({self.made_with['updates']:,} of "
-            f"{model.cursor.step:,} updates); write the store again",
-        )
+        if found == "earlier":
+            warn(
+                f"{argument('theta')}: {self.url} was written before the model learned more "
+                f"({self.made_with['updates']:,} of {model.cursor.step:,} updates); write the store again",
+            )
         return self
 
     def matrices(self) -> Iterator[Any]:

@@ -195,7 +195,9 @@ class StoredTopics:
                 f"{model.n_components}; write the "
                 "store with this model"
             )
-        found = "same" if self.made_with is None else relation(self.made_with, model)
+        if self.made_with is None:
+            return self
+        found = relation(self.made_with, model)
         if found == "other":
             raise SettingError(
                 f"{argument('theta')}: {self.url} was written with another model, whose topics have other words; "

@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.estimators.begin import given
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
-from bigtopic.evaluation.pair_source import PairSource, pairs_of
+from bigtopic.evaluation.record_distribution import RecordDistribution, record_distribution_of
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.base import Model
@@ -203,5 +203,5 @@ class DualTopicModel(TopicLearning):
     def _given(self, model: Model) -> Sequence[str]:
         return list(DUAL.arrays)
 
-    def _pairs(self) -> PairSource:
-        return pairs_of(self._fitted())
+    def _pairs(self) -> RecordDistribution:
+        return record_distribution_of(self._fitted())

@@ -19,7 +19,7 @@ from bigtopic.errors import InputError
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.fold_in import word_map
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
-from bigtopic.evaluation.pair_source import PairSource, pairs_of
+from bigtopic.evaluation.record_distribution import RecordDistribution, record_distribution_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
 from bigtopic.types import Block
 
@@ -82,7 +82,11 @@ def log_records(
     InputError
         When a row is not one of the model's, or the model knows no record's column.
     """
-    corpus, known, pairs = documents_of(records, "records"), getattr(model, "_model", model), pairs_of(model)
+    corpus, known, pairs = (
+        documents_of(records, "records"),
+        getattr(model, "_model", model),
+        record_distribution_of(model),
+    )
     measure = partial(_of_block, pairs, word_map(corpus, known.topic_source()))
     pieces = list(over_blocks(measure, corpus, "scoring", client, n_threads))
     conditional, joint, n_records, everything = (np.concatenate(own) for own in zip(*pieces, strict=True))
@@ -97,7 +101,7 @@ def log_records(
     return RecordScore(value, error, both, joint_error, float(n_records.sum()), int(scored.sum()), unknown)
 
 
-def _of_block(pairs: PairSource, id_map: np.ndarray | None, block: Block) -> tuple[np.ndarray, ...]:
+def _of_block(pairs: RecordDistribution, id_map: np.ndarray | None, block: Block) -> tuple[np.ndarray, ...]:
     """Of each row: sums of log p(column | row) and of log p(row, column), records scored, and all records."""
     n_rows = pairs.row_topics.n_rows
     if block.rows.max(initial=0) >= n_rows:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
-from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.evaluation.record_distribution import record_distribution_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
 from bigtopic.parallel.progress import say
@@ -124,7 +124,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
     known = np.flatnonzero(ids >= 0)
     if not len(known):
         raise VocabularyMismatch("init shares no column with this corpus")
-    pairs = pairs_of(other)
+    pairs = record_distribution_of(other)
     _set(
         model.params[COLUMN_TOPICS],
         known,

@@ -18,11 +18,11 @@ from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 
-__all__ = ["PairSource", "pairs_of"]
+__all__ = ["RecordDistribution", "record_distribution_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairSource:
+class RecordDistribution:
     """The distributions of a dual topic model, read by rows. Picklable for workers.
 
     row_topics, column_topics : arrays of the params, (n_rows, ...) and (n_columns, ...)
@@ -61,7 +61,7 @@ class PairSource:
         return weights / weights.sum(axis=1, keepdims=True) @ self.of_columns().T
 
 
-def pairs_of(model: Any) -> PairSource:
+def record_distribution_of(model: Any) -> RecordDistribution:
     """The distributions of a fitted `DualTopicModel`, or of its `TopicModel`.
 
     Raises
@@ -76,7 +76,7 @@ def pairs_of(model: Any) -> PairSource:
         )
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)
-    return PairSource(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
+    return RecordDistribution(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
 
 
 def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:

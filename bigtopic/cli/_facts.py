@@ -134,7 +134,7 @@ def _topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
 def facts_of_model(estimator: Any, url: str) -> dict[str, Any]:
     """Of a fitted estimator that is at `url`."""
     from bigtopic.estimators.support.run_record import last_score
-    from bigtopic.state.model_identity import model_identity
+    from bigtopic.state.identity import model_identity
 
     model, run = estimator._fitted(), estimator.run_
     tokens, seconds = _learned(estimator) or (None, None)

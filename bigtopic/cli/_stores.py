@@ -65,7 +65,7 @@ def is_topics(url: str) -> bool:
 def is_result_of(checkpoint: str, url: str) -> bool:
     """Whether the run in a checkpoint made the model, complete or not, and nothing else has changed it since."""
     from bigtopic.state.checkpoints.versions import load_newest
-    from bigtopic.state.run_identity import identity_hash
+    from bigtopic.state.identity import identity_hash
 
     about = _attributes(checkpoint).get("bigtopic-checkpoint")
     if not isinstance(about, dict):

@@ -73,7 +73,7 @@ def command(
         bigtopic infer topics.zarr articles.zarr theta.zarr --inference ope --option n_iter=100
         cat new.jsonl | bigtopic infer topics.zarr - - --to jsonl
     """
-    from bigtopic.estimators.topic_stores.targets import check_target
+    from bigtopic.estimators.topic_stores.output import check_target
 
     _check(documents, theta, as_json, overwrite)
     piped = theta == STANDARD

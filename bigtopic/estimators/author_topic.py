@@ -15,7 +15,7 @@ from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.reading import FittedArray
 from bigtopic.estimators.support import preparation
-from bigtopic.inference.new_authors import learn_authors
+from bigtopic.inference.authors import learn_authors
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method

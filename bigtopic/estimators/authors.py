@@ -18,7 +18,7 @@ from bigtopic.evaluation.subject import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS
-from bigtopic.state.contract.declaration_rules import is_number, is_whole
+from bigtopic.state.contract.rules import is_number, is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import mean_rows
 

@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.support.initialization import begin_pairs
-from bigtopic.evaluation.records import PairSource, pairs_of
+from bigtopic.evaluation.records import RecordDistribution, record_distribution_of
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.base import Model
@@ -180,5 +180,5 @@ class DualTopicModel(TopicLearning):
     def _given(self, model: Model) -> Sequence[str]:
         return list(DUAL.arrays)
 
-    def _pairs(self) -> PairSource:
-        return pairs_of(self._fitted())
+    def _pairs(self) -> RecordDistribution:
+        return record_distribution_of(self._fitted())

@@ -13,19 +13,17 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus, check_width, require_positive
 from bigtopic.estimators.reading import FittedTopics
+from bigtopic.estimators.topic_stores.contents import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
-from bigtopic.estimators.topic_stores.output import write_topics
-from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
-from bigtopic.estimators.topic_stores.tables import write_table
+from bigtopic.estimators.topic_stores.output import write_table, write_topics
 from bigtopic.evaluation import log_predictive, prevalence
 from bigtopic.evaluation.source import Largest
-from bigtopic.inference.choice import inferring
-from bigtopic.inference.infer import Inferred, infer
+from bigtopic.inference.infer import Inferred, infer, inferring
 from bigtopic.inference.known import check_known, unknown_tokens
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
-from bigtopic.state.model_identity import model_identity
+from bigtopic.state.identity import model_identity
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed
 

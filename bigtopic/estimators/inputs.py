@@ -28,7 +28,7 @@ from bigtopic.errors import (
     argument,
 )
 from bigtopic.ingestion.text import left_out
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
 __all__ = [

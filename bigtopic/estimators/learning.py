@@ -26,7 +26,7 @@ from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
 from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
 from bigtopic.state.contract.declarations import check_method
-from bigtopic.state.contract.kernel_declarations import check_slice_size
+from bigtopic.state.contract.kernels import check_slice_size
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.support.aliases import answering

@@ -33,7 +33,7 @@ from bigtopic.questions.documents import (
 from bigtopic.questions.groups import columns_to_group, grouping, over_groups
 from bigtopic.questions.table import frame, square
 from bigtopic.questions.words import top_labels, topics_of_words
-from bigtopic.state.model_identity import model_identity
+from bigtopic.state.identity import model_identity
 
 __all__ = ["DocumentQuestions", "TopicQuestions"]
 

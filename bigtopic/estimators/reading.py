@@ -14,7 +14,7 @@ from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.support.run_record import last_score
 from bigtopic.evaluation.source import labels_of, top_words
 from bigtopic.questions.words import top_labels
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
 from bigtopic.support import cards

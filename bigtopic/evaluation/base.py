@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.state.contract.declaration_rules import check_arguments
+from bigtopic.state.contract.rules import check_arguments
 from bigtopic.support import cards
 from bigtopic.support.deprecations import current_names
 

@@ -32,11 +32,11 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
 
-__all__ = ["PairSource", "RecordScore", "log_records", "pairs_of", "split_records"]
+__all__ = ["RecordDistribution", "RecordScore", "log_records", "record_distribution_of", "split_records"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairSource:
+class RecordDistribution:
     """The distributions of a dual topic model, read by rows. Picklable for workers.
 
     row_topics, column_topics : arrays of the params, (n_rows, ...) and (n_columns, ...)
@@ -75,7 +75,7 @@ class PairSource:
         return weights / weights.sum(axis=1, keepdims=True) @ self.of_columns().T
 
 
-def pairs_of(model: Any) -> PairSource:
+def record_distribution_of(model: Any) -> RecordDistribution:
     """The distributions of a fitted `DualTopicModel`, or of its `TopicModel`.
 
     Raises
@@ -90,7 +90,7 @@ def pairs_of(model: Any) -> PairSource:
         )
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)
-    return PairSource(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
+    return RecordDistribution(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
 
 
 def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:
@@ -245,8 +245,9 @@ def log_records(
     InputError
         When a row is not one of the model's, or the model knows no record's column.
     """
-    corpus, known, pairs = documents_of(records, "records"), getattr(model, "_model", model), pairs_of(model)
-    measure = partial(_of_block, pairs, mapping(corpus.vocabulary, known.vocabulary))
+    corpus, known = documents_of(records, "records"), getattr(model, "_model", model)
+    distribution = record_distribution_of(model)
+    measure = partial(_of_block, distribution, mapping(corpus.vocabulary, known.vocabulary))
     pieces = list(over_blocks(measure, corpus, "scoring", client, n_threads))
     conditional, joint, n_records, everything = (np.concatenate(own) for own in zip(*pieces, strict=True))
     scored = n_records > 0
@@ -260,7 +261,7 @@ def log_records(
     return RecordScore(value, error, both, joint_error, float(n_records.sum()), int(scored.sum()), unknown)
 
 
-def _of_block(pairs: PairSource, id_map: np.ndarray | None, block: Block) -> tuple[np.ndarray, ...]:
+def _of_block(pairs: RecordDistribution, id_map: np.ndarray | None, block: Block) -> tuple[np.ndarray, ...]:
     """Of each row: sums of log p(column | row) and of log p(row, column), records scored, and all records."""
     n_rows = pairs.row_topics.n_rows
     if block.rows.max(initial=0) >= n_rows:

@@ -14,15 +14,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import InputError
-from bigtopic.inference.content import in_order
-from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError
+from bigtopic.inference.infer import in_order
+from bigtopic.kernels import load
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
+from bigtopic.methods import Method
+from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.slices import make_docs
+from bigtopic.schemes.replace_rows import ReplaceRows
+from bigtopic.state.axes import axes_of, mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
 from bigtopic.state.views import mean_rows, take_view
-from bigtopic.types import Block, Docs
+from bigtopic.types import Block, Docs, Kernel
 
 __all__ = [
     "Asked",
@@ -31,6 +38,7 @@ __all__ = [
     "candidates",
     "check_signed",
     "known_tokens",
+    "learn_authors",
     "likeliest",
     "log_probabilities",
 ]
@@ -151,3 +159,68 @@ def _per_token(docs: Docs, d: int, words: np.ndarray, topics: np.ndarray) -> np.
     counts = docs.counts[own]
     logs = counts @ np.log(words[docs.words[own]] @ topics.T)
     return logs / max(float(counts.sum()), 1.0)
+
+
+def learn_authors(
+    model: TopicModel,
+    corpus: Any,
+    max_iter: int,
+    tol: float,
+    client: Any = None,
+    n_threads: int | None = None,
+) -> TopicModel:
+    """A model with the authors of a corpus alone: those that `model` knows, as it knows them, then the new ones.
+
+    With everything that the model knows held fixed, gamma_a of each new author is iterated to rest, from alpha plus its
+    tokens shared evenly among the topics:
+
+        gamma_a = alpha + S_a,    S_a the expected counts of `author_vb`
+
+    So documents of known and new authors are shared among both, and the documents of an author who wrote all of them
+    alone count as one. A pass over the documents is an iteration.
+
+    Parameters
+    ----------
+    max_iter : passes at most
+    tol : stop when a pass moves the new authors by less than this, in tokens (mean over authors and topics)
+
+    Raises
+    ------
+    InputError
+        When a document has no author.
+    """
+    found, n_known = _begun(model, axes_of(AUTHOR_TOPIC, corpus, client, n_threads)["author"])
+    array = found.params[AUTHOR_TOPICS]
+    for _ in range(max_iter if n_known < array.n_rows else 0):
+        before = array.gather(None)[n_known:].copy()
+        train(found, corpus, Limits(1, progress=False), client=client, n_threads=n_threads)
+        array = found.params[AUTHOR_TOPICS]
+        change = np.abs(array.gather(None)[n_known:] - before).sum()
+        if change < tol * before.shape[0] * array.n_components:
+            break
+    return found
+
+
+def _begun(model: TopicModel, authors: Vocabulary) -> tuple[TopicModel, int]:
+    """The model before the first pass, and how many of its authors are known."""
+    if authors.words is None:
+        raise SettingError(f"the authors of these documents have no names to know them by; {WITH_AUTHORS}")
+    ids = mapping(authors, model.axes["author"], "authors")
+    ids = np.arange(len(authors), dtype=np.int32) if ids is None else ids
+    order = np.concatenate([np.flatnonzero(ids >= 0), np.flatnonzero(ids < 0)])
+    n_known = int((ids >= 0).sum())
+    documents, tokens = (counts[order] for counts in authors.counted)
+    known = model.estimates()
+    array = known[AUTHOR_TOPICS].local(ids[order[:n_known]])
+    array.fold()
+    array.grow(len(order))
+    array.raw[n_known:, : array.n_components] = tokens[n_known:, None] / array.n_components
+    array.fold()
+    axes = {"word": model.vocabulary, "author": Vocabulary(authors.words[order], None, documents, tokens)}
+    params = Params({**{name: known[name] for name in AUTHOR_TOPIC.arrays}, AUTHOR_TOPICS: array})
+    kernel: Kernel = load("author_vb")
+    kernel = replace(kernel, statistics={AUTHOR_TOPICS: kernel.statistics[AUTHOR_TOPICS]})
+    method = Method(
+        "new-authors", kernel, {AUTHOR_TOPICS: ReplaceRows(n_known)}, AUTHOR_TOPIC, batch_size=None
+    )
+    return TopicModel(method, params, axes, model.components, method.kernel_options({})), n_known

@@ -1,4 +1,4 @@
-"""The terms of a model's variational bound that belong to documents, with what is inferred of each document at rest.
+"""The document terms of a model's variational bound, with the inference of each document at rest.
 
 Blocks of documents in, arrays out: pure, for threads and workers alike. What a kernel declares as its `bound`, a
 `bigtopic.types.Bound`, computes them; `state.bound` has the terms of the global arrays.

@@ -1,11 +1,11 @@
 """Which words of documents a model does not know, and whether it knows too few of them to say anything.
 
-A model knows its words, and those that its training texts were left without: stop words, and words that were too common
-or named. Words that were too rare are unknown, so even of its training texts it knows only a share of the tokens.
+A model knows its words, and the words left out of its training texts: stop words, and words that were too common or
+named. Words that were too rare are unknown, so even of its training texts it knows only a share of the tokens.
 
 Documents of which it knows less than half of that share are in another language or tokenised otherwise, if they have
 `ENOUGH` tokens. Few tokens look so by chance: of held-out titles and news articles, up to 21 % of the pieces of 10
-tokens, 2 % of those of 100 and none of 300, to models of 200 to 20,000 documents of the same corpus that know a third
+tokens, 2 % of 100 tokens and none of 300, to models of 200 to 20,000 documents of the same corpus that know a third
 of its tokens or more.
 """
 

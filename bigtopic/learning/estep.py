@@ -13,14 +13,14 @@ from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.run import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.slices import SliceRef, make_docs, tokens_of
-from bigtopic.state.contract.kernel_results import (
+from bigtopic.state.contract.kernels import (
     check_result,
     check_state,
     check_state_names,
 )
 from bigtopic.state.documents.state_files import State, resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.state.views import take_view
 from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, KernelResult, Stats, View
 

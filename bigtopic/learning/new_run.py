@@ -223,7 +223,6 @@ def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = 
     if kernel.state != "run":
         return run
     model.document_state = (model.document_state or DocumentState()).to_write(model.cursor)
-    model.document_state.writes_over = client is None
     arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
     before = model.cursor
     model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, before)

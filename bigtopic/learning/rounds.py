@@ -15,9 +15,7 @@ from bigtopic.schemes import companion_names
 from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.scheme_steps import check_moved
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
-from bigtopic.state.params import Params
-from bigtopic.state.prior_access import PriorAccess
+from bigtopic.state.params import Overlay, Params, PriorAccess
 from bigtopic.state.running_mean import RunningMean
 from bigtopic.types import RoundInfo, Scheme, Stats
 

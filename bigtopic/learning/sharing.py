@@ -22,7 +22,7 @@ import numpy as np
 
 from bigtopic.errors import ClusterError
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.storage.private_folders import new_folder, remove_folder
 from bigtopic.support import buffers
 

@@ -19,7 +19,7 @@ from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.run import Iteration, Run
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.types import Stats
 
 __all__ = ["Place", "ShareTask", "SliceTask", "Task", "plus"]

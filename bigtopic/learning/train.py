@@ -169,10 +169,6 @@ class _Loop:
             reason = "score" if self._score() else None
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
-        if self.run.work.state is not None:
-            assert self.model.document_state is not None
-            self.engine.close()  # nobody reads the files any more
-            self.model.document_state.end_run()
         self.history.end(reason or "max_iter")
         return reason or "max_iter"
 

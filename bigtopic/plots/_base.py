@@ -20,7 +20,7 @@ from bigtopic.evaluation.base import (
 )
 from bigtopic.evaluation.measuring import Evaluation, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
-from bigtopic.state.contract.declaration_rules import check_arguments
+from bigtopic.state.contract.rules import check_arguments
 from bigtopic.support import discovery
 
 __all__ = ["CURVES", "Plot", "draw", "load", "names"]

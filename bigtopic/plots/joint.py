@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.evaluation.base import Setting
-from bigtopic.evaluation.records import pairs_of
+from bigtopic.evaluation.records import record_distribution_of
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
 from bigtopic.plots._style import AS_IT_IS, heading, label, resize
@@ -22,7 +22,7 @@ _LONGEST = 32  # characters of the names of a column topic
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
-    pairs = pairs_of(subject.model)
+    pairs = record_distribution_of(subject.model)
     n_rows, n_columns = pairs.joint.shape
     resize(figure, max(4.5, 2.0 + 0.3 * n_columns), 2.4 + 0.3 * n_rows)
     axes = figure.subplots()

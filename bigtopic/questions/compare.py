@@ -21,7 +21,7 @@ import numpy as np
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.source import Largest
 from bigtopic.questions.words import rows_of
-from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model

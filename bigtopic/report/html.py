@@ -69,7 +69,7 @@ def html_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.finalize = _shown
+    environment.finalize = lambda value: printable(value) if isinstance(value, str) else value
     page = environment.get_template("page.html.j2").render(
         summary=summary,
         title=title,
@@ -83,11 +83,6 @@ def html_page(
         height=_CURVE_HEIGHT,
     )
     return Page(page)
-
-
-def _shown(value: Any) -> Any:
-    """What the page shows of a value: of text, what a terminal shows."""
-    return printable(value) if isinstance(value, str) else value
 
 
 def write_html(
@@ -137,13 +132,13 @@ def _check(place: Place) -> None:
 def _figures(summary: Summary) -> dict[str, str]:
     """The figures every page begins with."""
     figures = {"topics": f"{len(summary.topics):,}"}
-    if summary.n_unused:
-        figures["unused topics"] = f"{summary.n_unused:,}"
-    if summary.n_docs is not None:
-        figures["documents"] = f"{summary.n_docs:,}"
-    if summary.n_tokens is not None:
-        figures["tokens"] = f"{summary.n_tokens:,.0f}"
-    figures["words in the vocabulary"] = f"{summary.n_words:,}"
+    about = (
+        ("unused topics", summary.n_unused or None),
+        ("documents", summary.n_docs),
+        ("tokens", summary.n_tokens),
+        ("words in the vocabulary", summary.n_words),
+    )
+    figures |= {name: f"{value:,.0f}" for name, value in about if value is not None}
     for name, measure in summary.results.measures.items():
         result, unit = summary.results[name], f", {measure.unit}" if measure.unit else ""
         for title, value in [(measure.title, result.value), *result.baselines.items()]:
@@ -153,24 +148,20 @@ def _figures(summary: Summary) -> dict[str, str]:
 
 def _curve(history: Sequence[Mapping[str, Any]]) -> Curve | None:
     """The held-out score, or else the bound, against tokens seen; None with fewer than two values."""
-    for key, title in (("score", "Held-out nats per token"), ("bound", "Variational bound, nats per token")):
-        known = [(float(row["n_tokens"]), float(row[key])) for row in history if row.get(key) is not None]
-        if len(known) >= 2:
-            return _drawn(known, title)
-    return None
-
-
-def _drawn(known: Sequence[tuple[float, float]], title: str) -> Curve:
-    values = [value for _, value in known]
-    low, span = min(values), (max(values) - min(values)) or 1.0
-    last_token = max(tokens for tokens, _ in known) or 1.0
+    titles = {"score": "Held-out nats per token", "bound": "Variational bound, nats per token"}
+    of_key = {key: [row for row in history if row.get(key) is not None] for key in titles}
+    key = next((key for key, rows in of_key.items() if len(rows) >= 2), None)
+    if key is None:
+        return None
+    tokens, values = ([float(row[name]) for row in of_key[key]] for name in ("n_tokens", key))
+    low, span, last = min(values), (max(values) - min(values)) or 1.0, max(tokens) or 1.0
     dots = [
         (
-            round(_MARGIN + (_CURVE_WIDTH - 2 * _MARGIN) * tokens / last_token, 1),
-            round(_MARGIN + (_CURVE_HEIGHT - 2 * _MARGIN) * (1 - (value - low) / span), 1),
-            f"{value:.3f} after {tokens:,.0f} tokens",
+            round(_MARGIN + (_CURVE_WIDTH - 2 * _MARGIN) * x / last, 1),
+            round(_MARGIN + (_CURVE_HEIGHT - 2 * _MARGIN) * (1 - (y - low) / span), 1),
+            f"{y:.3f} after {x:,.0f} tokens",
         )
-        for tokens, value in known
+        for x, y in zip(tokens, values, strict=True)
     ]
     points = " ".join(f"{x},{y}" for x, y, _ in dots)
-    return Curve(title, points, dots, f"{values[0]:.3f}", f"{values[-1]:.3f}", f"{last_token:,.0f}")
+    return Curve(titles[key], points, dots, f"{values[0]:.3f}", f"{values[-1]:.3f}", f"{last:,.0f}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -16,9 +15,10 @@ from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
-from bigtopic.report.card import summary_card
+from bigtopic.state.contract.rules import is_whole
+from bigtopic.support import cards
 
-__all__ = ["Summary", "Topic", "summarise"]
+__all__ = ["Summary", "Topic", "columns_of", "summarise"]
 
 _N_AUTHORS = 4
 
@@ -101,7 +101,37 @@ class Summary:
         return any(topic.authors for topic in self.topics)
 
     def _repr_html_(self) -> str:
-        return summary_card(self)
+        """Figures, and the table of topics, with the names in them."""
+        figures = {
+            "documents": _shown(self.n_docs, ","),
+            "tokens": _shown(self.n_tokens, ",.0f"),
+            "words in the vocabulary": f"{self.n_words:,}",
+        }
+        names = {
+            "words": [[word for word, _ in topic.words] for topic in self.topics],
+            "authors": [[f"{name} {share:.0%}" for name, share in topic.authors] for topic in self.topics],
+            "documents": [[name for name, _ in topic.documents] for topic in self.topics],
+        }
+        columns = [*columns_of(self), *((title, cells) for title, cells in names.items() if any(cells))]
+        table = cards.scrolling([title for title, _ in columns], zip(*(c for _, c in columns), strict=True))
+        return cards.card("Summary", cards.figures({**figures, **self.results.lines()}), table)
+
+
+def columns_of(summary: Summary) -> list[tuple[str, list[Any]]]:
+    """Headings and cells of a table of the topics, without words; a column that would be empty is left out."""
+    topics, scores = summary.topics, summary.score_titles.items()
+    columns: list[tuple[str, list[Any]]] = [
+        ("topic", [topic.number for topic in topics]),
+        ("label", [topic.label for topic in topics]),
+        ("use", ["unused" if topic.unused else "" for topic in topics]),
+        ("share", [_shown(topic.share, ".1%") for topic in topics]),
+        *((title, [_shown(topic.scores.get(name), ".2f") for topic in topics]) for name, title in scores),
+    ]
+    return [(title, cells) for title, cells in columns if any(cell != "" for cell in cells)]
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def summarise(
@@ -139,46 +169,52 @@ def summarise(
         value is not allowed.
     """
     for name, number, least in (("n_words", n_words, 1), ("n_documents", n_documents, 0)):
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+        if not (is_whole(number) and number >= least):
             raise SettingError(
                 f"{argument(name)}: must be a whole number of at least {least}, found {number!r}"
             )
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
-    asked = _asked(measures, source)
+    asked = folder.chosen(measures)
+    if measures is None and source.n_words <= 1:  # without measures of word pairs
+        asked = [one for one in asked if "n_top" not in one.settings]
     settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
     shares = folder.load("prevalence")
     subjects = [Subject(model, documents, vocabulary) for documents in (test, corpus)]
     found = _found([*asked, shares], subjects, settings, client, n_threads)
-    if measures is not None:
-        _require(asked, found)
+    for one in asked if measures is not None else ():
+        if one not in found:
+            kind, name = ("unseen documents", "test") if one.held_out else ("documents", "corpus")
+            raise SettingError(
+                f"{argument('measures')}: {one.name!r} needs {kind}; give {argument(name, ...)}"
+            )
     results = Evaluation([(one, found[one]) for one in asked if one in found])
     unused = getattr(source, "unused", np.zeros(source.n_components, bool)).tolist()
-    labels = labels_of(source)
-    if corpus is None:
-        topics = [
-            Topic(k, own, None, _scores(results, k), unused=unused[k], label=labels[k])
-            for k, own in enumerate(words)
-        ]
-        return Summary(topics, source.n_words, results=results, history=history)
-    prevalence = cast(Prevalence, found[shares])
-    authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
+    labels, order = labels_of(source), range(source.n_components)
+    authors: Sequence[Sequence[tuple[str, float]]] = [()] * source.n_components
+    documents = authors
+    if corpus is not None:
+        prevalence = cast(Prevalence, found[shares])
+        authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
+        order = np.argsort(-prevalence.share, kind="stable").tolist()
+    scores = {name: one.per_topic for name, one in results.items() if one.per_topic is not None}
     topics = [
         Topic(
             k,
             words[k],
-            float(prevalence.share[k]),
-            _scores(results, k),
+            None if corpus is None else float(prevalence.share[k]),
+            {name: None if np.isnan(of[k]) else float(of[k]) for name, of in scores.items()},
             authors[k],
             documents[k],
             unused[k],
             labels[k],
         )
-        for k in np.argsort(-prevalence.share, kind="stable").tolist()
+        for k in order
     ]
-    return Summary(topics, source.n_words, len(corpus), corpus.n_tokens, results, history)
+    n_docs, n_tokens = (None, None) if corpus is None else (len(corpus), corpus.n_tokens)
+    return Summary(topics, source.n_words, n_docs, n_tokens, results, history)
 
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
@@ -188,14 +224,6 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
         [(str(names[int(i)]), float(p)) for i, p in zip(*own, strict=True)]
         for own in zip(ids, probabilities, strict=True)
     ]
-
-
-def _asked(names: str | Measure | Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
-    """The requested measures, or the defaults; with a vocabulary of one word, without those of word pairs."""
-    found = folder.chosen(names)
-    if names is not None:
-        return found
-    return [one for one in found if source.n_words > 1 or "n_top" not in one.settings]
 
 
 def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) -> dict[Measure, Result]:
@@ -209,23 +237,6 @@ def _found(asked: Sequence[Measure], subjects: Sequence[Subject], *work: Any) ->
         ]
         found |= dict(zip(own, results_of(own, subject, *work), strict=True))
     return found
-
-
-def _require(asked: Sequence[Measure], found: Mapping[Measure, Result]) -> None:
-    for one in asked:
-        if one not in found:
-            kind, name = ("unseen documents", "test") if one.held_out else ("documents", "corpus")
-            raise SettingError(
-                f"{argument('measures')}: {one.name!r} needs {kind}; give {argument(name, ...)}"
-            )
-
-
-def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:
-    """Scores of one topic by measure."""
-    scores = {
-        name: result.per_topic[topic] for name, result in results.items() if result.per_topic is not None
-    }
-    return {name: None if np.isnan(score) else float(score) for name, score in scores.items()}
 
 
 def _authors(found: Prevalence, corpus: Corpus) -> list[list[tuple[str, float]]]:

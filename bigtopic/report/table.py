@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bigtopic.report.summary import Summary, Topic
+from bigtopic.report.summary import Summary, columns_of
 from bigtopic.wording import printable
 
 __all__ = ["text_table"]
@@ -24,54 +24,37 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     width : characters
     emphasis : applied to the line of headings, for colours
     """
-    topics = list(summary.topics)
-    columns: list[tuple[str, list[str]]] = [("topic", [str(topic.number) for topic in topics])]
-    if any(topic.label for topic in topics):
-        columns.append(_to_the_left("label", [_cut(printable(topic.label), _LABEL) for topic in topics]))
-    if summary.n_unused:
-        columns.append(("use", ["unused" if topic.unused else "" for topic in topics]))
-    if any(topic.share is not None for topic in topics):
-        columns.append(("share", [_percent(topic.share) for topic in topics]))
-    for name, title in summary.score_titles.items():
-        columns.append((printable(title), [_rounded(topic.scores.get(name)) for topic in topics]))
+    topics, columns = list(summary.topics), []
+    for title, values in columns_of(summary):
+        cells, heading = [_cut(printable(str(value)), _LABEL) for value in values], printable(title)
+        if title == "label":  # to the left
+            size = max(map(len, [heading, *cells]))
+            heading, cells = heading.ljust(size), [cell.ljust(size) for cell in cells]
+        columns.append((heading, cells))
     widths = [max(map(len, [title, *cells])) for title, cells in columns]
     left = max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     n_authors = int(left * _AUTHORS_SHARE) if summary.has_authors and left >= 2 * _NARROWEST else 0
     n_words = left - (n_authors + 2 if n_authors else 0)
-    lines = []
-    for number in range(-1, len(topics)):
-        cells = [title if number < 0 else own[number] for title, own in columns]
-        line = "  ".join(cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
-        line += "  " + (_words(topics[number], n_words) if number >= 0 else "words").ljust(n_words)
-        if n_authors:
-            line += "  " + (_authors(topics[number], n_authors) if number >= 0 else "most in")
-        lines.append(emphasis(line.rstrip()) if number < 0 else line.rstrip())
-    return "\n".join(lines)
-
-
-def _to_the_left(title: str, cells: list[str]) -> tuple[str, list[str]]:
-    size = max(map(len, [title, *cells]))
-    return title.ljust(size), [cell.ljust(size) for cell in cells]
+    words = [_fitting((printable(word) for word, _ in topic.words), n_words, " ") for topic in topics]
+    authors = [
+        _fitting((f"{printable(name)} {share:.0%}" for name, share in topic.authors), n_authors, ", ")
+        for topic in topics
+    ]
+    rows = zip(
+        *([title, *cells] for title, cells in columns),
+        ["words", *words],
+        ["most in" if n_authors else "", *authors],
+        strict=True,
+    )
+    lines = [
+        "  ".join([*map(str.rjust, cells, widths), own.ljust(n_words), most]).rstrip()
+        for *cells, own, most in rows
+    ]
+    return "\n".join([emphasis(lines[0]), *lines[1:]])
 
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
-
-
-def _rounded(score: float | None) -> str:
-    return "" if score is None else f"{score:.2f}"
-
-
-def _words(topic: Topic, width: int) -> str:
-    return _fitting((printable(word) for word, _ in topic.words), width, " ")
-
-
-def _authors(topic: Topic, width: int) -> str:
-    return _fitting((f"{printable(name)} {share:.0%}" for name, share in topic.authors), width, ", ")
 
 
 def _fitting(pieces: Iterable[str], width: int, separator: str) -> str:

@@ -21,14 +21,13 @@ __all__ = [
     "gather_with_priors",
     "move_sums",
     "scatter_add",
-    "scatter_share",
-    "scatter_some",
+    "scatter_part",
 ]
 
 FLOOR = 1e-12
 LINE = 64  # bytes of a cache line
 AHEAD = 6  # rows
-PLACES = 8192  # rows that `scatter_share` looks through at once: 64 KB
+PLACES = 8192  # rows that `scatter_part` looks through at once: 64 KB
 TINY_WEIGHT = np.float32(0.25)
 TINIEST_WEIGHT = np.float32(1e-30)
 FARTHEST = 45.0  # totals: exp(-45) of a weight of 0.25 is far above the least exp_digamma
@@ -49,7 +48,7 @@ def gather_linear(raw, factor, offset, floor, ids, out):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, ids, out):
-    """The same where each row has a prior of its own, (n_rows, 1 or n_components): offset = prior * prior_factor."""
+    """The same where each row has its own prior, (n_rows, 1 or n_components): offset = prior * prior_factor."""
     for i in range(len(ids)):
         row = ids[i]
         for k in range(out.shape[1]):
@@ -118,32 +117,23 @@ def scatter_add(raw, ids, values, factor, sums):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def scatter_some(raw, ids, values, factors, share, n_shares, places):
-    """raw[ids[u]] += values[u] * factors[u] for each u in order, in the rows that equal `share` modulo `n_shares`.
+def scatter_part(raw, ids, values, factor, part, n_parts, places):
+    """raw[ids[i]] += values[i] * factor in the rows that equal `part` modulo `n_parts`, a power of two.
 
-    `n_shares` is a power of two; the ids of one u are distinct; `places` is scratch memory, int64 (PLACES,).
-    """
-    for u in range(len(ids)):
-        scatter_share(raw, ids[u], values[u], factors[u], share, n_shares, places)
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def scatter_share(raw, ids, values, factor, share, n_shares, places):
-    """raw[ids[i]] += values[i] * factor in the rows that equal `share` modulo `n_shares`.
-
-    Allocates nothing: without memory for it, a share would be lost, and with it the params.
+    ids are distinct; `places` is scratch memory, int64 (at most PLACES,). Allocates nothing: without memory for it, a
+    part would be lost, and with it the params.
     """
     n_columns = values.shape[1] // 16 * 16
     for first in range(0, len(ids), len(places)):
         n = 0
         for i in range(first, min(first + len(places), len(ids))):
             places[n] = i
-            n += ids[i] & (n_shares - 1) == share
+            n += ids[i] & (n_parts - 1) == part
         for j in range(n):
             ahead = places[min(j + AHEAD, n - 1)]
             for k in range(0, n_columns, LINE // raw.itemsize):
                 prefetch(raw, ids[ahead], k)
-                if n_shares > 1:  # the next row of `values` is found without being asked for
+                if n_parts > 1:  # the next row of `values` is found without being asked for
                     prefetch(values, ahead, k)
             target, source = raw[ids[places[j]]], values[places[j]]
             for k in range(n_columns):
@@ -169,7 +159,7 @@ def move_sums(scale, sums, added, weights, decays, factors, least_scale, least, 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def decay_rows(raw, ids, decay, lost):
-    """raw[ids[i]] *= decay[i], adding what is lost up by column in float64."""
+    """raw[ids[i]] *= decay[i], adding the loss up by column in float64."""
     for i in range(len(ids)):
         row, gone = raw[ids[i]], 1.0 - decay[i]
         for k in range(row.shape[0]):

@@ -36,14 +36,12 @@ def _over_axis(array: LazyArray) -> float:
     from scipy.special import gammaln, psi
 
     totals = array.weight_totals()
-    repeats = array.n_rows if array.prior.shape[0] == 1 else 1
-    prior_totals = np.broadcast_to(array.prior.sum(axis=0) * repeats, totals.shape)
     log_total = psi(totals)
     rows = sum(
         _kernels.axis_bound(array.raw, array.scale, array.prior, log_total, start, stop, array.n_components)
         for start, stop in array.blocks()
     )
-    return float(rows + np.sum(gammaln(prior_totals) - gammaln(totals)))
+    return float(rows + np.sum(gammaln(array.prior_totals) - gammaln(totals)))
 
 
 def _over_components(array: LazyArray) -> float:

@@ -10,21 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.errors import ModelError
+from bigtopic.kernels.support.entry import frozen
 from bigtopic.kernels.support.sums import add_up
 from bigtopic.state import _kernels
-from bigtopic.state.additions import Additions
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.support import buffers
-from bigtopic.support.side_by_side import over_rows
+from bigtopic.support.side_by_side import in_parts, over_rows
 from bigtopic.types import AxisStats
 
-__all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "USUAL_WEIGHT", "LazyArray", "Linear", "padded", "prior_table"]
+__all__ = [
+    "FOLD_ROWS",
+    "SMALLEST_SCALE",
+    "USUAL_WEIGHT",
+    "Additions",
+    "Forwarding",
+    "LazyArray",
+    "Linear",
+    "padded",
+]
 
+MOST_PARTS = 8  # of deferred additions; more cost more than they gain: each looks through all ids
 FOLD_ROWS = 1 << 16
 _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 # Rows that are added at once, multiples of `_SUMMED`: fewer where they are weighted first, which takes memory.
@@ -36,6 +48,36 @@ USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
 def padded(n_components: int) -> int:
     """Columns of an array: a multiple of 16, one cache line of float32, so that inner loops have no tail."""
     return -(-n_components // 16) * 16
+
+
+class Additions:
+    """Deferred additions, in the order in which a row gets them, so that its bits do not depend on who does them.
+
+    raw[ids[i], k] += values[i, k] * factor[k] for each of them.
+    """
+
+    def __init__(self) -> None:
+        self._additions: list[tuple[np.ndarray, ...]] = []
+
+    def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
+        """Defer an addition."""
+        self._additions.append((raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
+
+    def do(self, n_threads: int = 1) -> None:
+        """Do what was deferred, in parts that share no row: a power of two, two for each thread, since some
+        come late. The caller keeps Ctrl-C away."""
+        if not self._additions:
+            return
+        most = min(len(self._additions), MOST_PARTS, 2 * n_threads)
+        n_parts = 1 << (most.bit_length() - 1) if n_threads > 1 else 1
+        places = np.empty((n_parts, _kernels.PLACES), np.int64)
+        additions, self._additions = self._additions, []
+
+        def add(part: int) -> None:
+            for raw, ids, values, factor in additions:
+                _kernels.scatter_part(raw, ids, values, factor, part, n_parts, places[part])
+
+        in_parts([partial(add, part) for part in range(n_parts)])
 
 
 class Linear(NamedTuple):
@@ -63,7 +105,7 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, which can then neither be read nor scaled. None where `add` adds at
+    deferred : takes what `add` would add to rows, which can then neither be read nor scaled. None where `add` adds at
         once
     keeps_scale : whether a scale is not folded; one that becomes too small is refused
     """
@@ -78,7 +120,7 @@ class LazyArray:
     prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prior_mean: float = 0.0
     prior_version: int = 0
-    put_off: Additions | None = None
+    deferred: Additions | None = None
     keeps_scale: bool = False
 
     def __post_init__(self) -> None:
@@ -110,7 +152,7 @@ class LazyArray:
         return cls(
             np.zeros((n_rows, n_columns), dtype),
             np.ones(n_columns),
-            prior_table(prior, n_rows, n_components),
+            np.ascontiguousarray(np.array(prior, np.float64, ndmin=2).T),
             n_components,
             axis,
             normalised_over,
@@ -159,7 +201,7 @@ class LazyArray:
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
         check_rows(ids, self.n_rows)
-        self._refuse_if_put_off()
+        self._refuse_if_deferred()
         dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
         return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
 
@@ -184,7 +226,7 @@ class LazyArray:
             _kernels.gather_linear(*self.linear(factor, floor, dtype), ids, out)
             return out
         # 0 of rows without any, see `Overlay.local`
-        n, floors = self.n_components, self._floors(floor, dtype)
+        n, floors = self.n_components, self.with_padding(floor, dtype)
         by_column = (self.scale * factor).astype(dtype)
         _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
         return out
@@ -192,14 +234,15 @@ class LazyArray:
     def linear(self, factor: np.ndarray, floor: float, dtype: np.dtype | type) -> Linear:
         """How weights times `factor`, at least `floor`, follow from the rows, where these have the same prior."""
         assert self.prior.shape[0] == 1
-        offset = np.zeros(self.n_columns, dtype)
-        offset[: self.n_components] = self.prior[0] * factor[: self.n_components]
-        return Linear(self.raw, (self.scale * factor).astype(dtype), offset, self._floors(floor, dtype))
+        offset = self.with_padding(self.prior[0] * factor[: self.n_components], dtype)
+        by_column = (self.scale * factor).astype(dtype)
+        return Linear(self.raw, by_column, offset, self.with_padding(floor, dtype))
 
-    def _floors(self, floor: float, dtype: np.dtype | type) -> np.ndarray:
-        floors = np.zeros(self.n_columns, dtype)
-        floors[: self.n_components] = floor
-        return floors
+    def with_padding(self, values: Any, dtype: np.dtype | type = np.float64) -> np.ndarray:
+        """A number, or one for each component, as (n_columns,), zero in the padding."""
+        padded_values = np.zeros(self.n_columns, dtype)
+        padded_values[: self.n_components] = values
+        return padded_values
 
     def add(
         self,
@@ -216,11 +259,14 @@ class LazyArray:
         ids = self.rows_of(stats.ids)
         self.decay(decay)
         known = stats.sums if row_weight is None and not self._counts else None
-        if self.put_off is not None:
+        if self.deferred is not None:
             if row_weight is not None or row_decay is not None:
-                self._refuse_if_put_off()
-            self.put_off.append(self.raw, ids, values, self._factor(weight))
-            self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
+                self._refuse_if_deferred()
+            self.deferred.append(self.raw, ids, values, self._factor(weight))
+            if known is None:
+                known = np.zeros(self.n_columns)
+                add_up(np.ascontiguousarray(values), known)
+            self.sums = self.sums + weight * known
             return
         if row_decay is not None:
             lost = np.zeros(self.n_columns)
@@ -264,7 +310,11 @@ class LazyArray:
         if least == 1.0 and decay.max() == 1.0:
             return
         if least <= 0.0 and (cleared := decay == 0.0).any():
-            self._clear(cleared)
+            self._refuse_if_deferred()
+            if cleared.all():
+                self.raw[:] = 0.0
+            else:
+                _kernels.clear_columns(self.raw, cleared)
         scale = self.scale_after(decay)
         if self.keeps_scale and scale.min() < SMALLEST_SCALE:
             raise ModelError(
@@ -274,13 +324,6 @@ class LazyArray:
         self.sums, self.scale = self.sums * decay, scale
         if not self.keeps_scale:
             self.fold_if_small()
-
-    def _clear(self, cleared: np.ndarray) -> None:
-        self._refuse_if_put_off()
-        if cleared.all():
-            self.raw[:] = 0.0
-        else:
-            _kernels.clear_columns(self.raw, cleared)
 
     def scale_after(self, decay: np.ndarray) -> np.ndarray:
         """The scale that a decay leads to, before it is folded."""
@@ -295,16 +338,16 @@ class LazyArray:
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""
-        self._refuse_if_put_off()
+        self._refuse_if_deferred()
         sums = np.zeros(self.n_columns)
         for start, stop in self.blocks():
             _kernels.fold_scale(self.raw, self.scale, start, stop, sums)
         self.sums = sums
         self.scale = np.ones(self.n_columns)
 
-    def _refuse_if_put_off(self) -> None:
-        """Refuse to read or to scale rows to which additions are put off."""
-        if self.put_off is not None:
+    def _refuse_if_deferred(self) -> None:
+        """Refuse to read or to scale rows whose additions are deferred."""
+        if self.deferred is not None:
             raise ModelError(
                 "it declares `is_linear`, but does more than `add` with a weight and a decay for all rows alike; "
                 "remove the declaration"
@@ -327,7 +370,7 @@ class LazyArray:
         self._sum_prior()
 
     def local(self, ids: np.ndarray) -> LazyArray:
-        """These rows as an array of their own whose totals are still those of the whole axis."""
+        """These rows as a separate array, which keeps the totals of the whole axis."""
         prior = self.prior if self.prior.shape[0] == 1 else self.prior[ids]
         return replace(self, raw=self.raw[ids], prior=prior, scale=self.scale.copy(), sums=self.sums.copy())
 
@@ -336,25 +379,32 @@ class LazyArray:
         return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
 
 
-def _column_sums(values: np.ndarray) -> np.ndarray:
-    sums = np.zeros(values.shape[1])
-    add_up(np.ascontiguousarray(values), sums)
-    return sums
-
-
 def _read_only(values: np.ndarray) -> np.ndarray:
     view = values.view()
     view.flags.writeable = False
     return view
 
 
-def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np.ndarray:
-    """A prior as (1 or n_rows, 1 or n_components): number, (n_rows,) or (n_components, n_rows)."""
-    table = np.asarray(prior, np.float64)
-    if table.ndim == 0:
-        return table.reshape(1, 1)
-    if table.ndim == 1:
-        assert len(table) == n_rows
-        return np.ascontiguousarray(table.reshape(-1, 1))
-    assert table.shape == (n_components, n_rows)
-    return np.ascontiguousarray(table.T)
+def _forwarded(name: str) -> Any:
+    return property(attrgetter(f"base.{name}"))
+
+
+class Forwarding:
+    """A `types.MutableArray` that does what `base`, another one, does; a subclass does something else."""
+
+    n_components = _forwarded("n_components")
+    n_columns = _forwarded("n_columns")
+    n_rows = _forwarded("n_rows")
+    axis = _forwarded("axis")
+    dtype = _forwarded("dtype")
+    normalised_over = _forwarded("normalised_over")
+    prior = _forwarded("prior")
+    prior_mean = _forwarded("prior_mean")
+    gather = _forwarded("gather")
+    add = _forwarded("add")
+    set_prior = _forwarded("set_prior")
+    totals = _forwarded("totals")
+    fold = _forwarded("fold")
+
+    def __init__(self, base: Any) -> None:
+        self.base = base

@@ -1,9 +1,9 @@
-"""The memory of this machine or container, and what it cannot hold."""
+"""The memory of this machine or container, and the refusal of params that cannot fit."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from bigtopic.errors import SettingError, either
@@ -46,12 +46,8 @@ def total_bytes() -> int | None:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return None
-    return min([total, *_container_limits()])
-
-
-def _container_limits() -> Iterator[int]:
+    limits = [total]
     for path in CONTAINER_LIMITS:
-        try:
-            yield int(path.read_text())
-        except (OSError, ValueError):  # not there, or "max"
-            continue
+        with suppress(OSError, ValueError):  # not there, or "max"
+            limits.append(int(path.read_text()))
+    return min(limits)

@@ -21,13 +21,11 @@ from bigtopic import errors
 from bigtopic.corpus.stored.schema import MANIFEST
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
-from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
 from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.contract.rules import check_description, plain, upgraded
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_state import rebuild
-from bigtopic.state.stored.array_rules import FREQUENCIES, PARTS, check_frequency, check_parts
-from bigtopic.state.stored.model_rules import check_description, plain, upgraded
+from bigtopic.state.model_reader import FREQUENCIES, PARTS, check_frequency, check_parts, rebuild
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place, zarr_store
 from bigtopic.storage.writers import WRITER, FolderWriter, RemoteWriter, is_listed, root_attributes
@@ -68,8 +66,7 @@ def save(
         When the system refuses a write; the model that was there is as it was.
     """
     place = Place.of(url, storage_options)
-    _check_arrays(model, place)
-    _check_figures(model, extra, place)
+    _check(model, extra, place)
     listed = _listed if place.local else _listed_remote
     with (FolderWriter if place.local else RemoteWriter)(place, _WHAT, listed) as writer:
         _check_free(place, overwrite)
@@ -80,22 +77,19 @@ def save(
         writer.commit({FORMAT: _describe(model, state, extra)}, set(listed(place) or ()) - {"zarr.json"})
 
 
-def _check_arrays(model: TopicModel, place: Place) -> None:
+def _check(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> None:
     """Raises ModelError where `load` would."""
-    for name, array in model.params.arrays.items():
-        try:
+    name = ""
+    try:
+        for name, array in model.params.arrays.items():
             check_parts(name, {part: getattr(array, part) for part in PARTS}, array.normalised_over)
-        except FieldError as error:
-            scheme, kernel = model.method.schemes.get(name), model.method.load_kernel().name
-            by = f"kernel {kernel!r}" + (f" or scheme {type(scheme).__name__}" if scheme else "")
-            raise errors.ModelError(
-                f"{place.url}: the model is not saved, because array {error}; correct what {by} adds, and fit the "
-                "model again"
-            ) from error
-
-
-def _check_figures(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> None:
-    """Raises ModelError where `load` would."""
+    except FieldError as error:
+        scheme, kernel = model.method.schemes.get(name), model.method.load_kernel().name
+        by = f"kernel {kernel!r}" + (f" or scheme {type(scheme).__name__}" if scheme else "")
+        raise errors.ModelError(
+            f"{place.url}: the model is not saved, because array {error}; correct what {by} adds, and fit the "
+            "model again"
+        ) from error
     try:
         described = json.loads(json.dumps(_describe(model, "state-0", extra)))
         check_description(described, "its description:")
@@ -146,15 +140,22 @@ def load(
     ModelVersionError
         When it is of a newer format.
     SettingError
-        When the method that is given declares what is not allowed.
+        When the given method declares something that is not allowed.
     """
     if method is not None:
         check_method(method)
     place = Place.of(url, storage_options)
-    description = _description(place)
+    description = describe(place)
     if description is None:
         raise errors.ModelError(f"there is no bigtopic model at {place.url}{_remedy(place)}")
-    _check_version(description, place)
+    version = description.get("version") if isinstance(description, dict) else None
+    if type(version) is not int or version < 1:
+        raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
+    if version > VERSION:
+        raise errors.ModelVersionError(
+            f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
+            "upgrade bigtopic"
+        )
     try:
         description = upgraded(description)
         check_description(description, "its description:")
@@ -166,7 +167,7 @@ def load(
 
 
 def _remedy(place: Place) -> str:
-    """What to do where there is no model."""
+    """Advice where there is no model."""
     command = "train one with 'bigtopic train CORPUS MODEL'"
     train = errors.either("train one with bigtopic.LDA and save it", command)
     with suppress(errors.CorpusExists):
@@ -176,25 +177,9 @@ def _remedy(place: Place) -> str:
     return place.nearest() or f"; check the path, or {train}"
 
 
-def describe(url: Any) -> Any:
-    """The description of the model at a path or URL, unchecked; None where there is no complete model."""
-    return _description(Place.of(url))
-
-
-def _check_version(description: Any, place: Place) -> None:
-    version = description.get("version") if isinstance(description, dict) else None
-    if type(version) is not int or version < 1:
-        raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
-    if version > VERSION:
-        raise errors.ModelVersionError(
-            f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
-            "upgrade bigtopic"
-        )
-
-
 def _listed(place: Place) -> set[str] | None:
     """The paths of the model that is there, whatever its description says of others; None when there is none."""
-    description = _description(place)
+    description = describe(place)
     if description is None:
         return None
     state = description.get("state") if isinstance(description, dict) else None
@@ -203,14 +188,15 @@ def _listed(place: Place) -> set[str] | None:
     return {"zarr.json"}
 
 
-def _description(place: Place) -> Any:
-    """What stands for the description of a model, unchecked; None when there is nothing."""
+def describe(place: Place) -> Any:
+    """The description of the model at a place, unchecked; None where there is no complete model."""
     with suppress(errors.CorpusExists):
         return (root_attributes(place, _WHAT) or {}).get(FORMAT)
     return None
 
 
 def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> dict[str, Any]:
+    cursor, method = model.cursor, model.method
     arrays = {
         name: {"axis": a.axis, "n_components": a.n_components, "normalised_over": a.normalised_over}
         for name, a in model.params.arrays.items()
@@ -218,13 +204,18 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
     description = {
         "version": VERSION,
         "state": state,
-        "method": model.method.name,
-        "schemes": {name: settings(scheme) for name, scheme in model.method.schemes.items()},
-        "prior_schemes": {name: settings(scheme) for name, scheme in model.method.prior_schemes.items()},
-        "average": model.method.average,
+        "method": method.name,
+        "schemes": {name: settings(scheme) for name, scheme in method.schemes.items()},
+        "prior_schemes": {name: settings(scheme) for name, scheme in method.prior_schemes.items()},
+        "average": method.average,
         "options": model.options,
         "seed": model.seed,
-        "cursor": _describe_cursor(model.cursor),
+        "cursor": {
+            "epoch": cursor.pass_number,
+            "round": cursor.round,
+            "step": cursor.step,
+            "ahead": list(cursor.ahead),
+        },
         "text": model.text,
         "history": model.history,
         "arrays": arrays,
@@ -239,17 +230,8 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
 
 
 def _further(model: TopicModel) -> dict[str, Vocabulary]:
-    """What is on the axes beside that of the words; columns are words, too."""
+    """The contents of the axes other than words; columns are words, too."""
     return {name: names for name, names in model.axes.items() if name not in ("word", "column")}
-
-
-def _describe_cursor(cursor: Cursor) -> dict[str, Any]:
-    return {
-        "epoch": cursor.pass_number,
-        "round": cursor.round,
-        "step": cursor.step,
-        "ahead": list(cursor.ahead),
-    }
 
 
 def _describe_names(names: Vocabulary, size: str) -> dict[str, Any]:
@@ -288,9 +270,7 @@ def _put(group: Any, name: str, values: np.ndarray) -> None:
 
     row_bytes = max(1, values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64)))
     n_chunks = max(1, -(-len(values) // max(1, CHUNK_BYTES // row_bytes)))
-    rows = max(
-        1, -(-len(values) // n_chunks)
-    )  # all but equal: whoever reads the last chunk decodes all of its rows
+    rows = max(1, -(-len(values) // n_chunks))  # all but equal: the last chunk is decoded as a whole
     array = group.create_array(
         name,
         shape=values.shape,

@@ -12,8 +12,8 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.state.axes import axis_sizes
-from bigtopic.state.contract.array_declarations import array_specs
-from bigtopic.state.contract.declarations import check_method, check_options
+from bigtopic.state.contract.declarations import array_specs, check_method, check_options
+from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.machine_memory import check_params
@@ -43,7 +43,7 @@ def new_model(
     Parameters
     ----------
     n_components : number of topics, or a number for each component count of the model
-    axes : what is on each axis, see `state.axes`; a vocabulary alone is that of the words
+    axes : the contents of each axis, see `state.axes`; or the vocabulary of the words alone
     n_tokens : of the corpus, for methods whose initial statistics are scaled to a share of it
     priors : {name of a prior: number or array}, None or nothing for the method's. Of an array that is normalised over
         its axis (n_rows,) or (n_components, n_rows), of others (n_components,) or (n_rows, n_components)
@@ -66,11 +66,21 @@ def new_model(
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
     n_rows = {"none": 1, **axis_sizes(model, axes, components, sizes)}
-    _check_priors(method, priors or {})
+    known = {spec.prior for spec in model.arrays.values() if spec.prior}
+    given = {name: value for name, value in (priors or {}).items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise SettingError(
+                f"{argument(name)} was given, but no array of model {model.name!r} has it; its priors are: "
+                + (", ".join(sorted(known)) or "none")
+            )
     arrays: dict[str, LazyArray] = {}
     for number, (name, spec) in enumerate(specs.items()):
-        array = arrays[name] = _array(spec, n_rows[spec.rows], components)
-        array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
+        size = n_rows[spec.rows], spec.columns if isinstance(spec.columns, int) else components[spec.columns]
+        check_params(*size, np.dtype(spec.dtype).itemsize)
+        array = LazyArray.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
+        arrays[name] = array
+        array.set_prior(_prior(method, spec, given.get(spec.prior or ""), array))
         if spec.start is not None and spec.start[0] != "documents":
             distribution, share = spec.start
             _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
@@ -79,7 +89,7 @@ def new_model(
 
 
 def count_documents(method: Method, arrays: Mapping[str, LazyArray], axes: Mapping[str, Vocabulary]) -> None:
-    """Set the arrays that begin with the documents of each row, to those of the axes as they are now."""
+    """Set the arrays that begin with the number of documents of each row to the current counts of the axes."""
     for name, spec in array_specs(method).items():
         if spec.start is not None and spec.start[0] == "documents":
             arrays[name].raw[:, 0] = axes[spec.rows].counted[0]
@@ -89,7 +99,7 @@ def count_documents(method: Method, arrays: Mapping[str, LazyArray], axes: Mappi
 def begin_rows(model: TopicModel, name: str, first: int) -> None:
     """Begin the rows of an array from `first` on, which are new, as its first ones began, if rows are distributions.
 
-    A row without statistics would stay so beside others, as that of an author whose every document has known ones too.
+    A row without statistics would stay empty beside others: an author whose documents all have known authors as well.
     """
     specs = array_specs(model.method)
     array, spec = model.params[name], specs[name]
@@ -109,30 +119,12 @@ def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:
         raise SettingError(f"{argument('n_components', given)}: give a number for each of {', '.join(names)}")
     for name in names:
         value = numbers[name]
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        if not (is_whole(value) and value >= 1):
             shown = "n_components" if name == names[0] else name
             raise SettingError(
                 f"{argument(shown, value)}: the number of topics must be a whole number, 1 or more"
             )
     return {name: int(numbers[name]) for name in names}
-
-
-def _array(spec: ArraySpec, n_rows: int, components: Mapping[str, int]) -> LazyArray:
-    n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
-    check_params(n_rows, n_columns, np.dtype(spec.dtype).itemsize)
-    return LazyArray.zeros(
-        n_rows, n_columns, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over
-    )
-
-
-def _check_priors(method: Method, priors: Mapping[str, Any]) -> None:
-    known = {spec.prior for spec in method.model.arrays.values() if spec.prior}
-    for name, value in priors.items():
-        if value is not None and name not in known:
-            raise SettingError(
-                f"{argument(name)} was given, but no array of model {method.model.name!r} has it; its priors are: "
-                + (", ".join(sorted(known)) or "none")
-            )
 
 
 def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.ndarray:
@@ -141,44 +133,35 @@ def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.
         return np.zeros((1, 1))
     name, n_rows, n_columns = spec.prior, array.n_rows, array.n_components
     value = method.prior(name, n_columns) if given is None else given
-    prior = _numbers(name, value)
-    by_axis = spec.normalised_over == "axis"
+    try:
+        prior = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(f"{argument(name, value)}: must be a number or an array of numbers") from None
+    by_axis, of_rows = spec.normalised_over == "axis", ""
     allowed = [(n_rows,), (n_columns, n_rows)] if by_axis else [(n_columns,), (n_rows, n_columns)]
-    if prior.shape not in ((), *(allowed if n_rows > 1 or by_axis else allowed[:1])):
+    if n_rows > 1:
+        of_rows = f", or one per {spec.rows} and topic ({n_rows}, {n_columns})"
+    elif not by_axis:
+        allowed.pop()
+    if prior.shape not in ((), *allowed):
         raise SettingError(
-            f"{argument(name)} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
+            f"{argument(name)} has shape {prior.shape}: give a number, "
+            + (
+                f"one per {spec.rows} ({n_rows},), or one per topic and {spec.rows} ({n_columns}, {n_rows})"
+                if by_axis
+                else f"or one per topic, ({n_columns},){of_rows}"
+            )
         )
-    # Some methods have none of topics' words: theirs alone is 0.
-    may_be_none = given is None and name != DOC_TOPIC_PRIOR
-    if not np.all(_allowed(prior) | ((prior == 0) & may_be_none)):
+    may_be_none = given is None and name != DOC_TOPIC_PRIOR  # some methods have none of topics' words: 0
+    in_range = (prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)
+    if not np.all(in_range | ((prior == 0) & may_be_none)):
+        shown = repr(value) if np.ndim(value) == 0 else f"array from {np.min(value)} to {np.max(value)}"
         raise SettingError(
-            f"{argument(name)}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+            f"{argument(name)}={shown}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
         )
     if prior.ndim < 2:
         return prior.reshape((-1, 1) if by_axis else (1, -1))
     return np.ascontiguousarray(prior.T) if by_axis else prior
-
-
-def _shapes(spec: ArraySpec, n_rows: int, n_columns: int) -> str:
-    if spec.normalised_over == "axis":
-        return f"one per {spec.rows} ({n_rows},), or one per topic and {spec.rows} ({n_columns}, {n_rows})"
-    of_rows = f", or one per {spec.rows} and topic ({n_rows}, {n_columns})" if n_rows > 1 else ""
-    return f"or one per topic, ({n_columns},){of_rows}"
-
-
-def _allowed(prior: np.ndarray) -> np.ndarray:
-    return (prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)
-
-
-def _numbers(name: str, value: Any) -> np.ndarray:
-    try:
-        return np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise SettingError(f"{argument(name, value)}: must be a number or an array of numbers") from None
-
-
-def _short(value: Any) -> str:
-    return repr(value) if np.ndim(value) == 0 else f"array from {np.min(value)} to {np.max(value)}"
 
 
 def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, number: int) -> None:
@@ -190,25 +173,21 @@ def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, n
         for first in range(start, stop, n_rows):
             last = min(first + n_rows, stop)
             array.raw[first:last, :n] = _drawn(generator, distribution, (last - first, n))
-            if distribution == "diagonal":
-                array.raw[first:last, :n] += _diagonal(range(first, last), n, array.n_rows)
+            if (
+                distribution == "diagonal"
+            ):  # 1 where row and column have the same number, modulo the shorter side
+                between = np.subtract.outer(np.arange(first, last), np.arange(n))
+                array.raw[first:last, :n] += between % min(array.n_rows, n) == 0
     if total is not None:
         array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
     array.fold()
 
 
 def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, int]) -> np.ndarray:
-    """The next numbers, see `Method.init`; those of two calls are those of one."""
+    """The next numbers, see `Method.init`; two calls draw the same numbers as one."""
     if distribution == "gamma":
         return generator.gamma(100.0, 0.01, size)
     if distribution == "even":
         return np.ones(size)
     drawn = generator.random(size, np.float32) + np.float32(1e-10)
     return drawn * np.float32(0.02) if distribution == "diagonal" else drawn
-
-
-def _diagonal(rows: range, n_columns: int, n_rows: int) -> np.ndarray:
-    """1 where a row and a column of a table have the same number, modulo its shorter side."""
-    between = np.subtract.outer(np.arange(rows.start, rows.stop), np.arange(n_columns))
-    on: np.ndarray = between % min(n_rows, n_columns) == 0
-    return on

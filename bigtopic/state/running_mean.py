@@ -14,7 +14,7 @@ Like x, c is lazily scaled: only the rows of D move. But a grows where x decays,
 Before a passes `LARGEST`, or x is rounded because its own scale is folded, c becomes the mean in every row, and a
 becomes 0. With decays of 1 - rho, this is once in about 20 / rho updates, as rarely as the scale of x is folded.
 
-The mean is that of the weights, so a topic counts in proportion to its weight at the time; the prior is the latest one.
+Weights are averaged, so a topic counts in proportion to its weight at the time; the prior is the latest one.
 
 References: Polyak and Juditsky (1992), "Acceleration of stochastic approximation by averaging"; Xu (2011), "Towards
 optimal one pass large scale learning with averaged stochastic gradient descent", for a mean that is
@@ -26,12 +26,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from bigtopic.state.contract.scheme_steps import checked
-from bigtopic.state.forwarding import Forwarding
-from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray
+from bigtopic.state.lazy_array import SMALLEST_SCALE, Forwarding, LazyArray
 from bigtopic.types import ArraySpec, AxisStats
 
 __all__ = ["COUNT", "MEAN", "RunningMean", "mean_of", "specs"]
@@ -67,8 +67,6 @@ class RunningMean(Forwarding):
     n_averaged : a single number, in the equations n
     """
 
-    _array: LazyArray
-
     def __init__(self, array: LazyArray, rest: LazyArray, n_averaged: LazyArray) -> None:
         super().__init__(array)
         self._rest, self._n_averaged = rest, n_averaged
@@ -78,37 +76,29 @@ class RunningMean(Forwarding):
         """Of the array of this name, with what lies beside it."""
         return cls(arrays[name], arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"])
 
-    def add(
-        self,
-        stats: AxisStats,
-        weight: float | np.ndarray = 1.0,
-        decay: float | np.ndarray = 1.0,
-        row_weight: np.ndarray | None = None,
-        row_decay: np.ndarray | None = None,
-    ) -> None:
+    def add(self, stats: AxisStats, *factors: Any, **named: Any) -> None:
         """As `LazyArray.add`; costs the rows of `stats`, and now and then the axis."""
-        decay = checked(self._array, stats, weight, decay, row_weight, row_decay).decay
-        with self.following(stats.ids, decay):
-            self._array.add(stats, weight, decay, row_weight, row_decay)
+        with self.following(stats.ids, checked(self.base, stats, *factors, **named).decay):
+            self.base.add(stats, *factors, **named)
 
     @contextmanager
     def following(self, ids: np.ndarray | None, decay: np.ndarray) -> Iterator[None]:
         """In this context, the array decays, and changes in these rows (all rows for None); the mean stays."""
-        if (self._factor > LARGEST * decay).any() or self._array.scale_after(decay).min() < SMALLEST_SCALE:
-            self._settle()
-        ids, factor = self._array.rows_of(ids), self._factor
-        before = _statistics(self._array, ids)
+        if (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE:
+            self._flush()
+        ids, factor = self.base.rows_of(ids), self._factor
+        before = _statistics(self.base, ids)
         yield
         if factor.any():
             factor = np.divide(factor, decay, out=np.zeros_like(factor), where=factor > 0)
             before *= decay
-            self._rest.add(AxisStats(ids, before - _statistics(self._array, ids)), factor)
+            self._rest.add(AxisStats(ids, before - _statistics(self.base, ids)), factor)
             self._set_factor(factor)
 
     def fold(self) -> None:
         """As `LazyArray.fold`."""
-        self._settle()
-        self._array.fold()
+        self._flush()
+        self.base.fold()
 
     def count(self) -> None:
         """The array as it is now belongs to the mean."""
@@ -121,7 +111,8 @@ class RunningMean(Forwarding):
 
     def copied(self) -> LazyArray:
         """A copy of the array with the mean in place of its statistics."""
-        array, factor = self._array, self._factor
+        array: LazyArray = self.base
+        factor = self._factor
         raw = np.empty(array.raw.shape, np.float64 if array.dtype.kind == "i" else array.dtype)
         for ids in self._blocks():
             raw[ids] = _statistics(array, ids) * factor + _statistics(self._rest, ids)
@@ -132,19 +123,17 @@ class RunningMean(Forwarding):
     @property
     def _factor(self) -> np.ndarray:
         """In the equations a, (n_columns,)."""
-        factor = np.zeros(self.n_columns)
-        factor[: self.n_components] = self._rest.prior[0]
-        return factor
+        return self._rest.with_padding(self._rest.prior[0])
 
     def _set_factor(self, factor: np.ndarray) -> None:
         self._rest.set_prior(factor[None, : self.n_components])
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         """Move the mean into c in every row, so that a is 0."""
         factor = self._factor
         if factor.any():
             for ids in self._blocks():
-                self._rest.add(AxisStats(ids, _statistics(self._array, ids)), factor)
+                self._rest.add(AxisStats(ids, _statistics(self.base, ids)), factor)
             self._set_factor(np.zeros(self.n_columns))
 
     def _blocks(self) -> list[np.ndarray]:

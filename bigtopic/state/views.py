@@ -22,10 +22,10 @@ import numpy as np
 from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows
 from bigtopic.state.lazy_array import LazyArray, Linear
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.types import View
 
-__all__ = ["can_be_in_place", "linear_mean", "mean_rows", "padded_totals", "take_view"]
+__all__ = ["can_be_in_place", "linear_mean", "mean_rows", "take_view"]
 
 
 def take_view(
@@ -35,7 +35,7 @@ def take_view(
 ) -> View:
     """The rows `ids[axis]` of every array that a kernel reads, in the form it declared.
 
-    "Stored" rows may be those of the arrays themselves, so nothing moves these while the view is used.
+    "Stored" rows may be memory of the arrays themselves, so nothing moves these while the view is used.
 
     Parameters
     ----------
@@ -49,17 +49,10 @@ def take_view(
         array, wanted = arrays[name], ids.get(arrays[name].axis)
         if isinstance(array, Overlay):
             array, wanted = array.local(wanted), None
-        totals[name] = padded_totals(array)
+        totals[name] = array.with_padding(array.weight_totals())
         copied = kind == "stored" and not can_be_in_place(array)
         rows.update(READERS["counts" if copied else kind](name, array, array.rows_of(wanted)))
     return View(rows, totals)
-
-
-def padded_totals(array: LazyArray) -> np.ndarray:
-    """The sums of the weights, zero in the padding."""
-    total = np.zeros(array.n_columns)
-    total[: array.n_components] = array.weight_totals()
-    return total
 
 
 def can_be_in_place(array: LazyArray) -> bool:
@@ -81,16 +74,14 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
 
 def linear_mean(array: LazyArray) -> Linear | None:
     """How "mean" rows follow from those of the array; None if they do not depend on the array's row alone, or have
-    priors of their own."""
+    different priors."""
     if array.normalised_over == "components" or array.prior.shape[0] != 1:
         return None
     return array.linear(_inverse_totals(array), _kernels.FLOOR, np.float32)
 
 
 def _inverse_totals(array: LazyArray) -> np.ndarray:
-    inverse = np.zeros(array.n_columns)
-    inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-30)
-    return inverse
+    return array.with_padding(1.0 / np.maximum(array.weight_totals(), 1e-30))
 
 
 def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -109,8 +100,7 @@ def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.
         out[:, :n] = np.exp(expected, out=expected)
     else:
         log_total = psi(array.weight_totals())
-        inverse = np.zeros(array.n_columns, np.float32)
-        inverse[:n] = np.exp(log_total.min() - log_total)
+        inverse = array.with_padding(np.exp(log_total.min() - log_total), np.float32)
         _kernels.expected_log_rows(out, log_total, inverse, n, shift)
     return {name: out, f"{name}:shift": shift}
 
@@ -121,9 +111,8 @@ def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
 
 def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
     check_rows(ids, array.n_rows)
-    assert array.put_off is None, "rows in place lack the additions that are put off"
-    prior = np.zeros(array.n_columns)
-    prior[: array.n_components] = array.prior[0]
+    assert array.deferred is None, "rows in place lack deferred additions"
+    prior = array.with_padding(array.prior[0])
     return {name: array.raw, f"{name}:ids": ids, f"{name}:scale": array.scale, f"{name}:prior": prior}
 
 

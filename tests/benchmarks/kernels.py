@@ -47,7 +47,7 @@ from rates import (
 )
 
 from bigtopic import kernels
-from bigtopic.state.contract.kernel_declarations import statistics_dtype
+from bigtopic.state.contract.kernels import statistics_dtype
 from bigtopic.types import Docs, Hyper, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -12,7 +12,7 @@ import pytest
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
-from bigtopic.state.contract.kernel_declarations import statistics_dtype
+from bigtopic.state.contract.kernels import statistics_dtype
 from bigtopic.types import Docs, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

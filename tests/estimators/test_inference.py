@@ -16,7 +16,7 @@ from bigtopic.errors import (
     VocabularyMismatch,
 )
 from bigtopic.estimators.lda import LDA
-from bigtopic.estimators.topic_stores import batches, contents
+from bigtopic.estimators.topic_stores import contents
 from bigtopic.ingestion.ingest import ingest
 
 WORDS = [f"w{i}" for i in range(80)]
@@ -226,11 +226,11 @@ def test_only_topics_are_overwritten(model, corpus, tmp_path):
 
 
 def test_a_failure_leaves_no_half_store(model, corpus, tmp_path, monkeypatch):
-    def fail(*args):
+    def fail(*args, **settings):
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr(batches, "BUCKET_DOCUMENTS", 100)
-    for place in ("_frame", "_growing"):
+    monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 100)
+    for place in ("_frame", "_Growing"):
         with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="disk full"):
             patch.setattr(contents, place, fail)
             model.transform_to(corpus, tmp_path / "theta.zarr")

@@ -11,7 +11,7 @@ from bigtopic.errors import SettingError
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
-from bigtopic.inference.choice import inferring
+from bigtopic.inference.infer import inferring
 from bigtopic.ingestion.ingest import ingest
 
 HERE = {"client": False, "n_threads": 1, "random_state": 0}

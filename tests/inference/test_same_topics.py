@@ -11,7 +11,7 @@ import bigtopic as bt
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, InputError, SettingError
 from bigtopic.inference import infer
-from bigtopic.inference.content import keyed_by_content
+from bigtopic.inference.infer import keyed_by_content
 from bigtopic.methods.table import TABLE
 from bigtopic.plan import slices
 from bigtopic.types import Docs

@@ -212,7 +212,7 @@ def test_documents_of_version_1_are_still_read(corpus, expected, tmp_path, monke
     """Which does not say whose run it is."""
     path = tmp_path / "run.ckpt"
     with monkeypatch.context() as patch:
-        patch.setattr("bigtopic.state.checkpoints.root.identity_hash", lambda identity: "")
+        patch.setattr("bigtopic.state.checkpoints.checkpoint.identity_hash", lambda identity: "")
         versions = cut("stateful", path, corpus)
 
     def old(about):

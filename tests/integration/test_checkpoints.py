@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.metadata
 import json
 import os
 import pickle
@@ -27,6 +28,7 @@ from bigtopic.errors import (
     CorpusExists,
     CorpusLocked,
     ModelError,
+    ModelVersionError,
     SettingError,
     StoreError,
 )
@@ -234,7 +236,7 @@ def test_a_path_through_a_file_is_refused(below, corpus, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "key", "known"), [(".", "bigtopic-checkpoint", 1), ("documents", "bigtopic-documents", 2)]
+    ("folder", "key", "known"), [(".", "bigtopic-checkpoint", 2), ("documents", "bigtopic-documents", 2)]
 )
 def test_what_a_newer_version_wrote_is_said_to_be_newer(folder, key, known, corpus, tmp_path):
     path = tmp_path / "run.ckpt"
@@ -368,6 +370,35 @@ def test_a_run_of_a_version_whose_methods_had_other_settings(corpus, tmp_path):
     what = r"method\.average is new since the run began; settings\.method\.former is gone since the run began"
     with pytest.raises(ModelError, match=rf"settings\.{what}\. Give .*the version of bigtopic included"):
         bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_checkpoint_of_an_earlier_version_opens_as_a_model_and_is_not_resumed(told, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    settings = {"n_components": 3, "method": "cgs", "max_iter": 2, "random_state": 0, **HERE}
+    expected = bt.LDA(**settings).fit(corpus, checkpoint=path)
+    for place in (path, *path.glob("step-*"), path / "documents"):  # as it was then
+        root = json.loads((place / "zarr.json").read_text())
+        about = root["attributes"]
+        if place == path:
+            about["bigtopic-checkpoint"]["version"] = 1
+        elif place.name == "documents":
+            about["bigtopic-documents"]["plan"]["delay"] = 1
+        else:
+            about["bigtopic-model"]["documents"]["plan"]["delay"] = 1
+            if not told:
+                del about["bigtopic-model"]["extra"]["run"]["versions"]
+        (place / "zarr.json").write_text(json.dumps(root))
+    wrote = f"bigtopic {importlib.metadata.version('bigtopic')}" if told else "an earlier version of bigtopic"
+    says = rf"run\.ckpt is a checkpoint of format version 1, which {re.escape(wrote)} wrote; .*bigtopic\.load_model"
+    before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    for resume in (True, False):
+        with pytest.raises(ModelVersionError, match=says):
+            bt.LDA(**settings).fit(corpus, checkpoint=path, resume=resume)
+    assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
+    model = bt.load_model(path).set_params(**HERE)
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    assert model.partial_fit(csr_matrix(np.ones((5, corpus.n_words)))).n_docs_seen_ > expected.n_docs_seen_
 
 
 @pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])

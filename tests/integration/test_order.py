@@ -11,7 +11,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
-from bigtopic.estimators.topic_stores import batches
+from bigtopic.estimators.topic_stores import contents
 from bigtopic.evaluation import log_predictive, prevalence
 from bigtopic.ingestion import job
 from bigtopic.ingestion.ingest import append, ingest
@@ -147,7 +147,7 @@ def test_topics_line_up_with_a_table(corpus, model):
 def test_stores_of_topics_carry_ids_and_columns(corpus, model, tmp_path, monkeypatch, bucket, order, every):
     """Of every view, or of every third one."""
     anndata = pytest.importorskip("anndata")
-    monkeypatch.setattr(batches, "BUCKET_DOCUMENTS", bucket)
+    monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", bucket)
     for number, view in enumerate([*views(corpus)][::every]):
         url = model.transform_to(view, tmp_path / f"theta{number}.zarr", order=order)
         assert sorted(path.name for path in (tmp_path / f"theta{number}.zarr").iterdir()) == [
@@ -170,13 +170,13 @@ def test_topics_pass_through_scratch_in_bounded_pieces(corpus, model, tmp_path, 
     """No more documents than a bucket holds are joined, and the scratch files are gone."""
     if not corpus.shuffled:
         pytest.skip("its order is the source's")
-    sizes, joined = [], batches._joined
+    sizes, joined = [], contents._joined
     monkeypatch.setattr(
-        batches,
+        contents,
         "_joined",
         lambda some: sizes.append(sum(b.n_docs for b in some)) or joined(some),
     )
-    monkeypatch.setattr(batches, "BUCKET_DOCUMENTS", 50)
+    monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 50)
     monkeypatch.setattr("bigtopic.plan.slices.SLICE_ENTRIES", 200, raising=False)
     model.transform_to(corpus, tmp_path / "theta.zarr")
     assert sizes.count(50) >= N_DOCS // 50 and not (tmp_path / "theta.zarr" / "scratch").exists()

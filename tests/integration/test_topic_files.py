@@ -9,7 +9,7 @@ import pytest
 
 from bigtopic.errors import BigtopicError, CorpusExists, SettingError
 from bigtopic.estimators.lda import LDA
-from bigtopic.estimators.topic_stores import batches
+from bigtopic.estimators.topic_stores import contents
 from bigtopic.ingestion.ingest import ingest
 
 IDS = ["d0", "=1+1", 'a "b", c', "-5", "@x", "tab\there", "line\nend", "é"]
@@ -34,7 +34,7 @@ def model(corpus):
 
 @pytest.fixture(autouse=True)
 def small_buckets(monkeypatch):
-    monkeypatch.setattr(batches, "BUCKET_DOCUMENTS", 3)
+    monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 3)
 
 
 def shares(model, corpus):
@@ -116,7 +116,7 @@ def test_a_file_is_replaced_when_asked_and_kept_when_the_work_fails(model, corpu
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(BigtopicError, match=r"theta\.csv cannot be written"):
-        patch.setattr("bigtopic.estimators.topic_stores.formats._table._shares", failing)
+        patch.setattr("bigtopic.estimators.topic_stores.formats._rows", failing)
         model.transform_to(corpus, path, overwrite=True)
     assert path.read_text() == "mine"
     model.transform_to(corpus, path, overwrite=True)

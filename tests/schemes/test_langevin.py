@@ -12,7 +12,7 @@ from scipy.stats import gamma, ks_2samp, kstest, ncx2
 from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.types import AxisStats, RoundInfo
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

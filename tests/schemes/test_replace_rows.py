@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.dense_array import info, random_array, random_stats
 
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 
 SCHEME = schemes.load("replace_rows")()
 

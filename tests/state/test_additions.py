@@ -1,4 +1,4 @@
-"""Additions that are put off leave the same bits as those that are done at once, whoever does them."""
+"""Deferred additions leave the same bits as additions that are done at once, whoever does them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.sums import add_up
 from bigtopic.state import _kernels as state_kernels
-from bigtopic.state.additions import Additions
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import Additions, LazyArray
 from bigtopic.support.side_by_side import helped
 from bigtopic.types import AxisStats
 
@@ -28,7 +27,7 @@ def statistics(ids: np.ndarray, values: np.ndarray) -> AxisStats:
 
 
 def do(additions: Additions, n_threads: int) -> int:
-    """Do what was put off on so many threads; returns the number of parts."""
+    """Do what was deferred on so many threads; returns the number of parts."""
     found = []
 
     def share(cut):
@@ -41,10 +40,10 @@ def do(additions: Additions, n_threads: int) -> int:
 
 
 def updated(additions: Additions | None, decay: float) -> LazyArray:
-    """An array after some updates, put off where there are `additions`."""
+    """An array after some updates, deferred where there are `additions`."""
     rng = np.random.default_rng(0)
     array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
-    array.put_off = additions
+    array.deferred = additions
     for _ in range(12):
         ids = rng.permutation(N_ROWS)[:70].astype(np.int32)
         array.add(statistics(ids, rng.random((70, N_COLUMNS), np.float32)), weight=3.0, decay=decay)
@@ -64,7 +63,7 @@ def test_parts_give_the_bits_of_additions_done_at_once(n_threads, n_parts):
 @pytest.mark.parametrize("does", ["gather", "row_weight", "row_decay", "clears", "fold"])
 def test_rows_that_others_read_can_neither_be_read_nor_scaled(does):
     array = updated(None, 0.9)
-    array.put_off = Additions()
+    array.deferred = Additions()
     some = statistics(np.arange(5, dtype=np.int32), np.ones((5, N_COLUMNS), np.float32))
     calls = {
         "gather": lambda: array.gather(some.ids),
@@ -77,35 +76,35 @@ def test_rows_that_others_read_can_neither_be_read_nor_scaled(does):
         calls[does]()
 
 
-@pytest.mark.parametrize("put_off", [False, True])
-def test_values_of_another_shape_are_refused_and_all_rows_are_added_to(put_off):
+@pytest.mark.parametrize("deferred", [False, True])
+def test_values_of_another_shape_are_refused_and_all_rows_are_added_to(deferred):
     array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
-    array.put_off = Additions() if put_off else None
+    array.deferred = Additions() if deferred else None
     some = np.arange(5, dtype=np.int32)
     with pytest.raises(ModelError, match=r"shape \(5, 1\), but must have \(5, 16\)"):
         array.add(AxisStats(some, np.ones((5, 1), np.float32)).summed(np.ones(1)), 2.0, 0.5)
     array.add(
         AxisStats(None, np.ones((N_ROWS, N_COLUMNS), np.float32)).summed(np.full(N_COLUMNS, 200.0)), 2.0, 0.5
     )
-    if array.put_off is not None:
-        array.put_off.do()
-        array.put_off = None
+    if array.deferred is not None:
+        array.deferred.do()
+        array.deferred = None
     np.testing.assert_array_equal(array.gather(None), 2.0)
 
 
 @pytest.mark.parametrize("factors", ["arrays", "integers", "a large weight"])
-def test_factors_of_any_kind_are_put_off(factors):
+def test_factors_of_any_kind_are_deferred(factors):
     given = {
         "arrays": (np.full(N_COLUMNS, 3.0), np.full(N_COLUMNS, 0.9)),
         "integers": (3, 1),
         "a large weight": (1e31, 1e-3),
     }[factors]
     arrays = [LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word") for _ in range(2)]
-    arrays[1].put_off = Additions()
+    arrays[1].deferred = Additions()
     some = statistics(np.arange(5, dtype=np.int32), np.full((5, N_COLUMNS), 1e-4, np.float32))
     for array in arrays:
         array.add(some, *given)
-    arrays[1].put_off.do()
+    arrays[1].deferred.do()
     np.testing.assert_array_equal(arrays[1].raw, arrays[0].raw)
     np.testing.assert_array_equal(arrays[1].sums, arrays[0].sums)
 
@@ -137,10 +136,10 @@ def test_without_memory_all_is_left_to_be_added(monkeypatch):
 @njit
 def _add_often(n, *given):
     for _ in range(n):
-        state_kernels.scatter_share(*given)
+        state_kernels.scatter_part(*given)
 
 
-def test_a_share_allocates_nothing():
+def test_a_part_allocates_nothing():
     """Or it could fail, and be lost."""
     raw, ids, factor = (
         np.zeros((100, 16), np.float32),
@@ -172,14 +171,14 @@ def test_arrays_and_types_in_turn():
         for number, dtype in enumerate(["float32", "float32", "float32", "float64"] * 5)
     ]
     additions = Additions()
-    put_off = [array.copy() for array in arrays]
-    for array in put_off:
-        array.put_off = additions
+    deferred = [array.copy() for array in arrays]
+    for array in deferred:
+        array.deferred = additions
     for stats, which in given:
         arrays[which].add(stats, weight=0.3, decay=0.9)
-        put_off[which].add(stats, weight=0.3, decay=0.9)
+        deferred[which].add(stats, weight=0.3, decay=0.9)
     do(additions, 3)
-    for array, expected in zip(put_off, arrays, strict=True):
+    for array, expected in zip(deferred, arrays, strict=True):
         np.testing.assert_array_equal(array.raw, expected.raw)
 
 
@@ -188,12 +187,12 @@ def test_statistics_made_from_others_have_no_sums():
     assert replace(stats, values=2 * stats.values).sums is None
 
 
-def test_statistics_without_sums_are_put_off():
+def test_statistics_without_sums_are_deferred():
     rng = np.random.default_rng(0)
     plain = statistics(np.arange(30, dtype=np.int32), rng.random((30, N_COLUMNS), np.float32))
     array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
     expected = array.copy()
-    array.put_off = additions = Additions()
+    array.deferred = additions = Additions()
     for updated in (array, expected):
         updated.add(plain, decay=0.9)
         updated.add(AxisStats(plain.ids, plain.values), decay=0.9)

@@ -23,8 +23,8 @@ from bigtopic.schemes import settings as settings_of
 from bigtopic.schemes.add import Add
 from bigtopic.state import model_store
 from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.contract.rules import plain
 from bigtopic.state.new_model import new_model
-from bigtopic.state.stored.model_rules import plain
 from bigtopic.types import StateSpec
 
 OWN = Method("own", "vb", {"topic_words": Add()}, batch_size=16)

@@ -27,7 +27,6 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ClusterError, CorpusDamaged, CorpusExists, ModelError, SettingError
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Plan
-from bigtopic.state.documents import state_folder
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import resolved
 from bigtopic.storage import row_arrays
@@ -137,22 +136,6 @@ def test_of_a_part_without_state_there_is_none():
     assert marks(state, documents, FIRST) == [{-1}, {-1}]
 
 
-def test_what_the_kernel_did_not_declare_is_its_programmers_mistake():
-    state, documents = DocumentState(), corpus(40)
-    begin(state, documents)
-    n = int(documents.parts[0].entries(0, 5).sum())
-    right = {"labels": np.zeros(n, np.int16), "topics": np.zeros((5, 3), np.float32)}
-    wrong = [
-        {"labels": right["labels"]},
-        {**right, "labels": np.zeros(n, np.int32)},
-        {**right, "labels": np.zeros(n + 1, np.int16)},
-        {**right, "topics": np.zeros((5, 4), np.float32)},
-    ]
-    for kept in wrong:
-        with pytest.raises(ModelError, match=r"the kernel (remembers|returned)"):
-            state.files.write(0, 0, 5, 1, kept)
-
-
 @pytest.mark.parametrize(
     ("place", "error", "told"),
     [
@@ -237,7 +220,14 @@ def test_a_pass_that_is_complete_forgets_what_it_began_with(tmp_path):
         cursor = remember(state, documents, cursor, 2, mark)
         state.end_pass(cursor.pass_number)
         assert marks(state, documents, cursor) == [{mark}]
-    assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-3"}
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["parts", "pass-3", "zarr.json"]
+
+
+def test_a_pass_stays_until_the_next_is_written(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    cursor = remember(state, documents, begin(state, documents), 2, mark=1)
+    state.end_pass(cursor.pass_number + 1)  # whose state is in memory
+    assert marks(state, documents, cursor) == [{1}]
 
 
 def test_a_pass_that_somebody_may_go_back_to_stays(tmp_path):
@@ -251,30 +241,6 @@ def test_a_pass_that_somebody_may_go_back_to_stays(tmp_path):
     begin(state, documents, SECOND)
     assert marks(state, documents, SECOND) == [{1}]
     assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1"}
-
-
-def test_a_pass_is_written_over_the_one_before_the_last(tmp_path):
-    state, documents = DocumentState(tmp_path / "state"), corpus(30, 25)
-    cursor, files = begin(state, documents), []
-    for mark in range(1, 5):
-        cursor = remember(state, documents, cursor, 9, mark)
-        state.end_pass(cursor.pass_number)
-        assert marks(state, documents, cursor) == [{mark}, {mark}]
-        files.append({f.stat().st_ino for f in tmp_path.glob(f"state/pass-{mark}/*/labels/c/*")})
-    assert files[2] == files[0] and files[3] == files[1] and not files[0] & files[1]
-    state.end_run()
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["parts", "pass-4", "zarr.json"]
-
-
-def test_a_pass_is_not_written_over_where_a_task_that_was_given_up_may_still_write(tmp_path):
-    state, documents = DocumentState(tmp_path / "state"), corpus(30)
-    state.writes_over, cursor = False, begin(state, documents)
-    for mark in (1, 2, 3):
-        cursor = remember(state, documents, cursor, 9, mark)
-        state.end_pass(cursor.pass_number)
-        left = sorted(path.name for path in (tmp_path / "state").iterdir())
-        assert left == ["parts", f"pass-{mark}", "zarr.json"]
-    assert marks(state, documents, cursor) == [{3}]
 
 
 def test_a_copy_by_hard_links_stays_as_it_was(tmp_path):
@@ -303,7 +269,6 @@ def test_a_task_that_was_given_up_writes_while_its_pass_is_removed(tmp_path, mon
     """What it leaves goes with the next pass."""
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     first = remember(state, documents, begin(state, documents), 2, 1)
-    (tmp_path / "state/spare/files").mkdir(parents=True)  # so that the pass is removed
     cursor = remember(state, documents, first, 2, 2)
     rmdir, given_up = os.rmdir, [FIRST]
 
@@ -319,26 +284,6 @@ def test_a_task_that_was_given_up_writes_while_its_pass_is_removed(tmp_path, mon
     cursor = remember(state, documents, cursor, 2, 3)
     state.end_pass(cursor.pass_number)
     assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-3"}
-
-
-def test_a_task_that_was_given_up_writes_while_spare_files_are_removed(tmp_path, monkeypatch):
-    state, documents = DocumentState(tmp_path / "state"), corpus(40)
-    cursor = begin(state, documents)
-    for mark in (1, 2):
-        cursor = remember(state, documents, cursor, 2, mark)
-        state.end_pass(cursor.pass_number)
-    rmdir, given_up = os.rmdir, ["late"]
-
-    def write_and_remove(name: str, **where: Any) -> None:
-        if given_up and name == "labels":  # which the task still holds open
-            os.mkdir(f"labels/{given_up.pop()}", **where)  # noqa: PTH102
-        rmdir(name, **where)
-
-    monkeypatch.setattr(os, "rmdir", write_and_remove)
-    state.end_run()
-    assert not given_up and marks(state, documents, cursor) == [{2}]
-    state.end_run()
-    assert not (tmp_path / "state/spare").exists()
 
 
 def test_in_the_middle_of_a_pass_each_document_has_its_newest_state():
@@ -530,11 +475,12 @@ def test_an_older_copy_of_the_model_does_not_find_newer_state():
 def test_a_fork_removes_nothing():
     state, documents = DocumentState(), corpus(40)
     cursor = remember(state, documents, begin(state, documents), 2, mark=1)
-    arguments = state.files.place.url, os.getpid()
-    child = multiprocessing.get_context("fork").Process(target=state_folder._remove, args=arguments)
+    owners = [state]
+    child = multiprocessing.get_context("fork").Process(target=owners.clear)  # the last reference there
+    del state
     child.start()
     child.join()
-    assert marks(state, documents, cursor) == [{1}]
+    assert marks(owners[0], documents, cursor) == [{1}]
 
 
 # ---------------------------------------------------------------- refusals
@@ -564,24 +510,6 @@ def test_passes_that_versions_may_need_must_fit_on_the_disk_too(tmp_path, monkey
             begin(state, documents, cursor)
 
 
-def test_spare_files_of_a_killed_run_are_free_for_the_next(tmp_path, monkeypatch):
-    documents, state, size = corpus(40), DocumentState(tmp_path / "state"), 10_000
-    cursor = begin(state, documents)
-    for mark in (1, 2):
-        cursor = remember(state, documents, cursor, 2, mark)
-        state.end_pass(cursor.pass_number)
-    assert (tmp_path / "state/spare").exists()
-
-    def usage(path: str) -> Any:
-        held = sum(file.stat().st_size for file in Path(path).rglob("*/c/**/*") if file.is_file())
-        return SimpleNamespace(free=size - held)
-
-    monkeypatch.setattr(shutil, "disk_usage", usage)
-    resumed = DocumentState(tmp_path / "state")
-    size = resumed.disk.n_bytes
-    assert begin(resumed, documents, cursor) == cursor
-
-
 def test_somebody_elses_folder_is_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(CorpusExists, match="choose another folder"):
@@ -590,11 +518,6 @@ def test_somebody_elses_folder_is_left_alone(tmp_path):
     with pytest.raises(CorpusExists, match="choose another folder"):
         DocumentState(tmp_path / "group")
     assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_a_url_is_refused():
-    with pytest.raises(SettingError, match="give the path"):
-        DocumentState("memory://state")
 
 
 @pytest.mark.parametrize(
@@ -629,7 +552,7 @@ def test_state_of_another_kind_is_refused():
     assert marks(state, documents, cursor) == [{1}]
 
 
-def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path):
+def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path, monkeypatch):
     begin(DocumentState(tmp_path / "state"), corpus(40))
     Path(tmp_path / "state/zarr.json.partial").write_text("{")
     begin(DocumentState(tmp_path / "state"), corpus(40))
@@ -637,6 +560,8 @@ def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path):
     (tmp_path / "empty/zarr.json.partial").write_text("{")
     begin(DocumentState(tmp_path / "empty"), corpus(40))
     before_the_first_run = DocumentState(tmp_path / "made")
-    before_the_first_run._make_folder()
+    with monkeypatch.context() as full, pytest.raises(SettingError):
+        full.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+        begin(before_the_first_run, corpus(40))
     assert DocumentState(tmp_path / "made").description == before_the_first_run.description
     begin(DocumentState(tmp_path / "made"), corpus(40))

@@ -14,8 +14,7 @@ from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.schemes.replace import Replace
 from bigtopic.state import lazy_array
 from bigtopic.state.lazy_array import LazyArray, padded
-from bigtopic.state.overlay import Overlay
-from bigtopic.state.params import Params
+from bigtopic.state.params import Overlay, Params
 from bigtopic.types import AxisStats, RoundInfo
 
 N_ROWS, N_COMPONENTS = 23, 5

@@ -131,8 +131,7 @@ def test_weights_have_no_tokens():
 
 
 @pytest.mark.parametrize(("row", "counts"), [(0, [0.5, 1]), (1, [0.5, 0.5]), (2, [3, 1.25])])
-def test_the_first_document_of_weights_is_named(row, counts, monkeypatch):
-    monkeypatch.setattr("bigtopic.state.documents.document_state._AT_ONCE", 2)
+def test_the_first_document_of_weights_is_named(row, counts):
     whole = np.tile([1.0, 2.0], (4, 1))
     whole[row], whole[3] = counts, [0.75, 1]
     with pytest.raises(SettingError) as caught:

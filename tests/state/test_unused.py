@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from bigtopic.state import unused as module
+from bigtopic.state import model as module
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.unused import count_blocks, unused_topics
+from bigtopic.state.model import count_blocks, unused_topics
 
 V = 60
 

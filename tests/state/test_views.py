@@ -9,7 +9,7 @@ from scipy.special import psi
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.stored import stored_rows
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 from bigtopic.state.views import mean_rows, take_view
 from bigtopic.types import AxisStats
 

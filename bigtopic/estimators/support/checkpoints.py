@@ -17,8 +17,8 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method, get
 from bigtopic.state import model_store
 from bigtopic.state.checkpoints.checkpoint import Checkpoint, CheckpointFolder
+from bigtopic.state.identity import corpus_identity, differences
 from bigtopic.state.model import TopicModel
-from bigtopic.state.run_identity import corpus_identity, differences
 
 __all__ = [
     "NOTHING",

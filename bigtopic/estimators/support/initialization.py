@@ -20,7 +20,7 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
-from bigtopic.evaluation.records import pairs_of
+from bigtopic.evaluation.records import record_distribution_of
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
 from bigtopic.parallel.progress import say
@@ -123,7 +123,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
             f"{' and '.join(str(n) for n in model.components.values())}; make them equal"
         )
     ids, known = _shared(model.vocabulary, other.vocabulary, "column")
-    pairs = pairs_of(other)
+    pairs = record_distribution_of(other)
     _set(
         model.params[COLUMN_TOPICS],
         known,

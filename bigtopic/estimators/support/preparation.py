@@ -19,8 +19,8 @@ from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 from bigtopic.state.axes import mapping
-from bigtopic.state.contract.array_declarations import array_specs
-from bigtopic.state.contract.declaration_rules import is_number
+from bigtopic.state.contract.declarations import array_specs
+from bigtopic.state.contract.rules import is_number
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
 from bigtopic.wording import counted

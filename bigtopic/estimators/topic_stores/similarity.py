@@ -7,7 +7,7 @@ With p the topics of a document and q those of the query, and m = (p + q) / 2:
     jensen-shannon   1 - sqrt(1/2 sum_k (p_k log2(p_k / m_k) + q_k log2(q_k / m_k)))
 
 All are 1 for equal topics and 0 for topics that have nothing in common. Topics that the store leaves out of p count as
-0. Where p_k = 0 the terms are q_k / 2 and q_k log2(2) / 2, so the cost is that of the entries that are stored.
+0. Where p_k = 0 the terms are q_k / 2 and q_k log2(2) / 2, so only stored entries cost time.
 
 References
 ----------
@@ -35,7 +35,7 @@ __all__ = ["MEASURES", "check_measure", "similar"]
 def _hellinger(rows: TopicRows, query: np.ndarray) -> np.ndarray:
     there = query[rows.topics]
     squares = (np.sqrt(rows.shares) - np.sqrt(there)) ** 2
-    return _similarity((rows.sums(squares) + _elsewhere(rows, there)) / 2)
+    return _similarity((rows.sums(squares) + _unshared(rows, there)) / 2)
 
 
 def _cosine(rows: TopicRows, query: np.ndarray) -> np.ndarray:
@@ -47,10 +47,10 @@ def _jensen_shannon(rows: TopicRows, query: np.ndarray) -> np.ndarray:
     there = query[rows.topics]
     middle = (rows.shares + there) / 2
     bits = rows.sums(rel_entr(rows.shares, middle) + rel_entr(there, middle)) / np.log(2.0)
-    return _similarity((bits + _elsewhere(rows, there)) / 2)
+    return _similarity((bits + _unshared(rows, there)) / 2)
 
 
-def _elsewhere(rows: TopicRows, there: np.ndarray) -> np.ndarray:
+def _unshared(rows: TopicRows, there: np.ndarray) -> np.ndarray:
     """The query's share of topics that a document does not have."""
     return 1.0 - rows.sums(there)
 

@@ -6,7 +6,6 @@ A store may come from any source, so what compiled loops rely on is checked as i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
@@ -20,12 +19,10 @@ from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument, either, require, warn
-from bigtopic.estimators.topic_stores.batches import Batch
-from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE
-from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite, tables
-from bigtopic.estimators.topic_stores.formats.parquet import arrow_tables
+from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE, Batch
+from bigtopic.estimators.topic_stores.formats import TopicsToWrite, arrow_tables, tables
+from bigtopic.state.identity import relation
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_identity import has_topics_of, is_earlier
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_metadata import group_attributes
 
@@ -52,7 +49,7 @@ class TopicRows(NamedTuple):
         return np.add.reduceat(values, self.indptr[:-1])
 
     def normalised(self) -> Self:
-        """Shares of which those of a document sum to 1."""
+        """The same with shares that sum to 1 in each document."""
         sums = self.sums(self.shares)
         return self._replace(shares=self.shares / np.repeat(sums, np.diff(self.indptr)))
 
@@ -94,11 +91,14 @@ class StoredTopics:
             self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
         if not isinstance(self.made_with, dict | None):
             raise InputError(f"{self.url}: its attribute {MADE_WITH} is not a record of a model; {_REMEDY}")
-        lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
-        self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
-        self._arrays["X/indices"] = self._array("X/indices", None)
-        self.n_entries = self._arrays["X/indices"].shape[0]
-        self._arrays["X/data"] = self._array("X/data", self.n_entries)
+        self._arrays: dict[str, Any] = {}
+        self.n_entries = self._open("X/indices", None)
+        for name, length in (
+            ("X/indptr", self.n_docs + 1),
+            ("obs/document_id", self.n_docs),
+            ("X/data", self.n_entries),
+        ):
+            self._open(name, length)
 
     def __len__(self) -> int:
         return self.n_docs
@@ -106,7 +106,7 @@ class StoredTopics:
     def to_arrow(self) -> Any:
         """The documents as a `pyarrow.Table` in memory, in the store's order: what `transform_to` writes as Parquet.
 
-        Columns: document_id, those of the documents, and the shares topic_0, topic_1, ..., 0 where one was left out. A
+        Columns: document_id, the documents' columns, and the shares topic_0, topic_1, ..., 0 where one was left out. A
         column of the documents that has the name of another gets "column_" before it.
 
         Raises
@@ -156,18 +156,18 @@ class StoredTopics:
             order = [str(name) for name in self._group["obs"].attrs["column-order"]]
         return {column_name(name): name for name in order if name != "source_row"}
 
-    def _array(self, name: str, length: int | None) -> Any:
+    def _open(self, name: str, length: int | None) -> int:
+        """Open an array of so many values, or of any number; returns the number."""
         with intact(f"{self.url}/{name}"):
-            array = self._group[name]
-            shape = array.shape
+            self._arrays[name] = self._group[name]
+            shape = self._arrays[name].shape
         if len(shape) != 1 or (length is not None and shape != (length,)):
             raise InputError(f"{self.url}/{name} has shape {shape}, not ({length},); {_REMEDY}")
-        return array
+        return int(shape[0])
 
-    def _read(self, name: str, start: int, stop: int, dtype: Any = object) -> np.ndarray:
+    def _read(self, name: str, start: int, stop: int) -> np.ndarray:
         with intact(f"{self.url}/{name}"):
-            values = np.asarray(self._arrays[name][start:stop])
-        return values if dtype is None else values.astype(dtype)
+            return np.asarray(self._arrays[name][start:stop])
 
     def batches(self) -> Iterator[tuple[int, TopicRows]]:
         """All documents in the store's order, each batch with the position of its first."""
@@ -195,18 +195,19 @@ class StoredTopics:
                 f"{model.n_components}; write the "
                 "store with this model"
             )
-        if self.made_with is None or has_topics_of(self.made_with, model):
+        if self.made_with is None:
             return self
-        if not is_earlier(self.made_with, model):
+        found = relation(self.made_with, model)
+        if found == "other":
             raise SettingError(
                 f"{argument('theta')}: {self.url} was written with another model, whose topics have other words; "
                 "write the store with this model, or ask that one"
             )
-        warn(
-            f"{argument('theta')}: {self.url} was written before the model learned more "
-            f"({self.made_with['updates']:,} of "
-            f"{model.cursor.step:,} updates); write the store again",
-        )
+        if found == "earlier":
+            warn(
+                f"{argument('theta')}: {self.url} was written before the model learned more "
+                f"({self.made_with['updates']:,} of {model.cursor.step:,} updates); write the store again",
+            )
         return self
 
     def matrices(self) -> Iterator[Any]:
@@ -240,7 +241,7 @@ class StoredTopics:
     def position(self, document_id: str) -> int | None:
         """Where the first document with this id is; None if there is none."""
         for start in range(0, self.n_docs, DOCUMENTS):
-            ids = self._read("obs/document_id", start, start + DOCUMENTS)
+            ids = self.read_documents("document_id", start, start + DOCUMENTS)
             found = np.flatnonzero(ids == document_id)
             if len(found):
                 return start + int(found[0])
@@ -253,12 +254,12 @@ class StoredTopics:
         with intact(f"{self.url}/obs"):
             self._group = open_checked(self._place, ("obs",), self._whole)
         for name in ("source_row", *columns.values()):
-            self._arrays[f"obs/{name}"] = self._array(f"obs/{name}", self.n_docs)
+            self._open(f"obs/{name}", self.n_docs)
         return Corpus([_StoredDocuments(self, columns)], Vocabulary([]), columns=list(columns), has_ids=True)
 
     def read_documents(self, name: str, start: int, stop: int) -> np.ndarray:
         """Values of an array of obs: strings, or numbers as they are stored."""
-        values = self._read(f"obs/{name}", start, stop, None)
+        values = self._read(f"obs/{name}", start, stop)
         return values.astype(object) if values.dtype.kind in ("O", "T", "U") else values
 
     def ids(self, positions: np.ndarray) -> list[str]:
@@ -267,18 +268,17 @@ class StoredTopics:
         blocks = positions // DOCUMENTS
         for block in np.unique(blocks).tolist():
             start, here = block * DOCUMENTS, blocks == block
-            found[here] = self._read("obs/document_id", start, start + DOCUMENTS)[positions[here] - start]
+            found[here] = self.read_documents("document_id", start, start + DOCUMENTS)[
+                positions[here] - start
+            ]
         return [str(name) for name in found.tolist()]
 
     def _offsets(self, start: int, stop: int) -> np.ndarray:
         """Offsets of some documents, none of which is empty or longer than the topics are many."""
-        indptr = self._read("X/indptr", start, stop + 1, np.int64)
-        steps = np.diff(indptr)
-        if (
-            indptr.min() < 0
-            or indptr.max() > self.n_entries
-            or steps.min() < 1
-            or steps.max() > self.n_components
+        indptr = self._read("X/indptr", start, stop + 1).astype(np.int64)
+        steps, n = np.diff(indptr), self.n_entries
+        if not (
+            0 <= indptr.min() <= indptr.max() <= n and 1 <= steps.min() <= steps.max() <= self.n_components
         ):
             raise InputError(
                 f"{self.url}/X/indptr does not rise by 1 to {self.n_components} for every document, up to "
@@ -288,8 +288,8 @@ class StoredTopics:
 
     def _rows(self, indptr: np.ndarray) -> TopicRows:
         first, last = indptr[[0, -1]].tolist()
-        topics = self._read("X/indices", first, last, np.int64)
-        shares = self._read("X/data", first, last, np.float64)
+        topics = self._read("X/indices", first, last).astype(np.int64)
+        shares = self._read("X/data", first, last).astype(np.float64)
         rows = TopicRows(indptr - first, topics, shares)
         rises = np.diff(topics) > 0
         rises[rows.indptr[1:-1] - 1] = True  # from one document to the next it may fall
@@ -303,30 +303,20 @@ class StoredTopics:
         return rows
 
 
-@dataclass(frozen=True, eq=False)
 class _StoredDocuments:
     """The documents of a store as a part of a corpus without words.
 
-    columns : {column: array of obs}
+    arrays : {column: array of obs}
     """
 
-    store: StoredTopics
-    arrays: Mapping[str, str]
     has_text = False
     nnz = n_bytes = 0
     n_tokens = 0.0
 
-    @property
-    def name(self) -> str:
-        return self.store.url
-
-    @property
-    def n_docs(self) -> int:
-        return self.store.n_docs
-
-    @property
-    def fingerprint(self) -> str:
-        return self.name
+    def __init__(self, store: StoredTopics, arrays: Mapping[str, str]) -> None:
+        self.store, self.arrays = store, arrays
+        self.name = self.fingerprint = store.url
+        self.n_docs = store.n_docs
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         return self.store.read_documents("source_row", start, stop)

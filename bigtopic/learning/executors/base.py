@@ -21,10 +21,8 @@ from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.tasks import ShareTask, SliceTask, Task
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Exchange, Round
-from bigtopic.state.additions import Additions
-from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
-from bigtopic.state.params import Params
+from bigtopic.state.lazy_array import Additions, LazyArray
+from bigtopic.state.params import Overlay, Params
 from bigtopic.types import Stats
 
 __all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Updates", "before_failure"]
@@ -209,7 +207,7 @@ def _shares(exchange: Exchange, cursors: Sequence[Cursor]) -> list[Share]:
 def _additions_together(
     params: Params, settings: Settings, n_steps: int, do: Callable[[Additions], None]
 ) -> Iterator[None]:
-    """Inside, several steps put off what they add to rows, if they can; it is done at the end."""
+    """Inside, several steps defer what they add to rows, if they can; it is done at the end."""
     arrays = params.without_means().arrays
     alone = settings.prior_schemes or settings.average or not settings.is_linear
     if n_steps == 1 or alone or any(array.dtype.kind != "f" for array in arrays.values()):
@@ -217,7 +215,7 @@ def _additions_together(
         return
     additions = Additions()
     for array in arrays.values():
-        array.put_off, array.keeps_scale = additions, True
+        array.deferred, array.keeps_scale = additions, True
     try:
         yield
     finally:
@@ -226,7 +224,7 @@ def _additions_together(
                 do(additions)
             finally:
                 for array in arrays.values():
-                    array.put_off, array.keeps_scale = None, False
+                    array.deferred, array.keeps_scale = None, False
                     array.fold_if_small()
 
 

@@ -12,7 +12,7 @@ from bigtopic.learning.run import Run, Work
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.exchanges import rounds_before
-from bigtopic.state.contract.kernel_results import check_cost
+from bigtopic.state.contract.kernels import check_cost
 from bigtopic.wording import counted
 
 __all__ = ["are_spread", "begins_whole", "choose", "idle_threads", "round_seconds"]

@@ -20,7 +20,7 @@ from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.parallel.workers import new_name, task_key
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Overlay
 
 __all__ = ["Sender"]
 

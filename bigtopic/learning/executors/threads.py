@@ -20,7 +20,7 @@ from bigtopic.learning.tasks import Place, SliceTask, Task, plus
 from bigtopic.parallel import cluster
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
-from bigtopic.state.additions import Additions
+from bigtopic.state.lazy_array import Additions
 from bigtopic.support.side_by_side import Part, helped
 from bigtopic.types import Stats
 

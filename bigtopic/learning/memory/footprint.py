@@ -43,8 +43,7 @@ from bigtopic.learning.reduce import depth, sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.learning.run import Run
 from bigtopic.plan import reading
-from bigtopic.state.contract.kernel_declarations import statistics_dtype
-from bigtopic.state.contract.kernel_results import check_scratch
+from bigtopic.state.contract.kernels import check_scratch, statistics_dtype
 from bigtopic.state.documents.state_files import resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params

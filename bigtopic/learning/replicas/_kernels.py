@@ -16,7 +16,7 @@ from bigtopic.state._kernels import (
     PLACES,
     gather_linear,
     move_sums,
-    scatter_share,
+    scatter_part,
 )
 
 __all__ = [
@@ -127,7 +127,7 @@ def update(
         if not move_sums(new_scale, new_sums, added, weight, decay, factors, limits[0], limits[1], limits[2]):
             return u
         scale[:], sums[:] = new_scale, new_sums
-        scatter_share(raw, ids, found, factors[0], 0, 1, places)
+        scatter_part(raw, ids, found, factors[0], 0, 1, places)
     return len(table)
 
 

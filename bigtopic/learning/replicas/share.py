@@ -19,8 +19,7 @@ from bigtopic.learning.run import Iteration, Run, Work
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.overlay import Overlay
-from bigtopic.state.params import Params
+from bigtopic.state.params import Overlay, Params
 from bigtopic.support import buffers
 from bigtopic.types import AxisStats, Block, Stats
 

@@ -12,6 +12,7 @@ uninterrupted one, provided that corpus and settings are the same. The root says
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,24 +22,46 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from bigtopic.errors import ModelError, SettingError, StoreError, argument
+from bigtopic.errors import (
+    CorpusExists,
+    ModelError,
+    ModelVersionError,
+    SettingError,
+    StoreError,
+    argument,
+    either,
+    warn,
+)
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
-from bigtopic.state.checkpoints.root import CheckpointRoot
 from bigtopic.state.checkpoints.versions import (
+    FORMAT,
     STEP,
+    WHAT,
+    is_rest,
     load_version,
     name_of,
     newest_intact,
+    record_of,
     versions,
+    writer_of,
 )
 from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.identity import differences, identity_hash
 from bigtopic.state.model import TopicModel
 from bigtopic.storage import local
+from bigtopic.storage.lock import WriterLock
 from bigtopic.storage.place import Place
+from bigtopic.storage.writers import require_free, root_attributes
+from bigtopic.storage.zarr_metadata import ROOT, replace_group
 
 __all__ = ["Checkpoint", "CheckpointFolder"]
+
+VERSION = (
+    2  # rounds of a pass are scheduled otherwise than in version 1: resumed, its runs would give other bits
+)
+_LONGER = "run 'bigtopic train --continue-from MODEL --documents all'"
 
 
 @dataclass(frozen=True)
@@ -103,9 +126,11 @@ class CheckpointFolder:
     """
 
     def __init__(self, settings: Checkpoint, identity: Mapping[str, Any], resume: bool) -> None:
-        self._settings = settings
+        self._settings, self._resume = settings, resume
         self._place = Place.of(settings.path)
-        self._root = CheckpointRoot(self._place, identity, resume)
+        self._identity = json.loads(json.dumps(identity))
+        self._lock = WriterLock(self._place)  # held by the process of the run
+        self._is_new = False  # whether this object began the run
         self._saved_at, self._saved_step = time.monotonic(), 0
         self._state: DocumentState | None = None
         self._made: list[str] = []  # folders that were not there before
@@ -113,13 +138,18 @@ class CheckpointFolder:
     @property
     def run(self) -> str:
         """Tells this run from others, see `identity_hash`."""
-        return self._root.run
+        return identity_hash(self._identity)
 
     def __enter__(self) -> CheckpointFolder:
-        self._root.check()
+        self._check()
         self._made = local.missing_folders(self._place.url)
         try:
-            self._root.begin()
+            self._lock.__enter__()
+            self._check(locked=True)
+            if self._about() is None:
+                self._is_new = not versions(self._place)
+                self._write_root(again=not self._is_new)
+            self._resume = True  # from now on the folder holds this run
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
@@ -129,14 +159,14 @@ class CheckpointFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._state is not None:  # the model may learn on, but not in this folder
-            self._state.lend(self._root.holds_this_run)
-        new = self._root.is_new and self._root.lock.held  # else it may be that of another process by now
+            self._state.lend(self._holds_this_run)
+        new = self._is_new and self._lock.held  # else another process may have it by now
         if kind is not None and new and not versions(self._place):
             # A run that failed before it was saved is in nobody's way.
             for name in ("zarr.json", "documents"):
-                with suppress(StoreError):  # what failed has an error of its own
+                with suppress(StoreError):  # the first failure is raised instead
                     (self._place / name).remove()
-        self._root.lock.__exit__(kind, error, trace)
+        self._lock.__exit__(kind, error, trace)
         if kind is not None:
             local.remove_made(self._made)
 
@@ -217,28 +247,24 @@ class CheckpointFolder:
         StoreError
             When the system refuses a write.
         """
-        self._root.restore()
+        self._restore()
         if model.document_state is not None:
             model.document_state.sync()
         name = name_of(model)
         place = self._place / name
         place.refuse_link()
-        if model_store.describe(place.url) is None:
+        if model_store.describe(place) is None:
             self._remove(name)
         model_store.save(model, place.url, dict(extra), overwrite=True)
         # Later ones were passed over when the run went on, because they are damaged.
-        kept = [version for version in versions(self._place) if version <= name]
-        self._remove_others(kept[-self._settings.keep :])
+        kept = [version for version in versions(self._place) if version <= name][-self._settings.keep :]
+        for other in self._place.names():  # and what a killed process left of a version
+            if STEP.fullmatch(other) and other not in kept:
+                self._remove(other)
         if model.document_state is not None:
             model.document_state.kept = self._kept_passes()
             model.document_state.end_pass(model.cursor.pass_number)
         self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
-
-    def _remove_others(self, kept: Sequence[str]) -> None:
-        """Remove other versions, and what a killed process left of one."""
-        for name in self._place.names():
-            if STEP.fullmatch(name) and name not in kept:
-                self._remove(name)
 
     def _remove(self, name: str) -> None:
         (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
@@ -249,7 +275,112 @@ class CheckpointFolder:
         passes = set()
         for version in versions(self._place):
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
-                cursor = model_store.describe((self._place / version).url)["cursor"]
+                cursor = model_store.describe(self._place / version)["cursor"]
                 inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
                 passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
         return passes
+
+    def _check(self, locked: bool = False) -> None:
+        """Refuse a folder that is not free and does not hold this run, or holds it and is not to be resumed.
+
+        Raises
+        ------
+        CorpusExists
+            When the folder holds something else, or holds a run and `resume` is false.
+        ModelError
+            When it holds a run of another corpus or other settings; the message names what differs.
+        ModelVersionError
+            When another version of bigtopic began it, in another format.
+        """
+        about = self._about()
+        if about is None:
+            return self._check_without(locked)
+        version = about.get("version")
+        if type(version) is int and version > VERSION:
+            raise ModelVersionError(
+                f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
+                f"{VERSION}; upgrade bigtopic, or give another path"
+            )
+        if type(version) is not int or version < 1:
+            raise self._not_one()
+        if version < VERSION:
+            raise ModelVersionError(
+                f"{self._place.url} is a checkpoint of format version {version}, which {writer_of(self._place)} wrote; "
+                f"this version of bigtopic resumes version {VERSION} alone. It opens as a model: "
+                f"{either('load it with bigtopic.load_model and call partial_fit', _LONGER)} to learn longer, resume "
+                "the run with the version that began it, or give another path to begin anew"
+            )
+        self._refuse_begun()
+        found = differences(about.get("identity"), self._identity)
+        if found:
+            raise ModelError(
+                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what the run "
+                "began with, the version of bigtopic included, or another path; to learn longer, resume it as it "
+                f"began, then {either('call partial_fit', _LONGER)}"
+            )
+
+    def _restore(self) -> None:
+        """Take the lock and write the root again, as far as something has removed or damaged them since.
+
+        Raises
+        ------
+        CorpusExists, CorpusLocked, ModelError
+            When another process has used the folder meanwhile.
+        StoreError
+            When the system refuses a write.
+        """
+        if not self._lock.held:
+            self._is_new = False  # another process may have begun a run here
+            self._lock.__exit__(None, None, None)
+            self._lock.__enter__()
+            self._check(locked=True)
+        if not self._holds_this_run():
+            self._write_root(again=True)
+
+    def _holds_this_run(self) -> bool:
+        """Whether the root says that the folder holds this run."""
+        about = self._about()
+        return about is not None and about.get("identity") == self._identity
+
+    def _about(self) -> dict[str, Any] | None:
+        """What the root says; None where it says nothing of a checkpoint."""
+        with suppress(CorpusExists):
+            about = (root_attributes(self._place, WHAT) or {}).get(FORMAT)
+            return about if isinstance(about, dict) else None
+        return None
+
+    def _check_without(self, locked: bool) -> None:
+        """The same where the root is missing or damaged, but all the rest may be there: each version names its run."""
+        if not is_rest(self._place):
+            if root_attributes(self._place, WHAT) is None:
+                return require_free(self._place, WHAT, locked)
+            raise self._not_one()
+        self._refuse_begun()
+        runs = [record_of(self._place / name).get("checkpoint") for name in versions(self._place)]
+        if self.run not in runs or any(run not in (None, self.run) for run in runs):
+            raise ModelError(
+                f"{self._place.url}/{ROOT}, which says what the run in this folder began with, is missing or damaged, "
+                "and the versions are not of the run that you describe; restore that file from a copy, give what the "
+                "run began with, or another path"
+            )
+
+    def _not_one(self) -> CorpusExists:
+        return CorpusExists(
+            f"{self._place.url} exists and is not {WHAT}; nothing was written: give another path"
+        )
+
+    def _refuse_begun(self) -> None:
+        if not self._resume:
+            raise CorpusExists(
+                f"{self._place.url} holds a run already; pass {argument('resume', True)} to go on with it, or give "
+                "another path"
+            )
+
+    def _write_root(self, again: bool) -> None:
+        about = {FORMAT: {"version": VERSION, "identity": self._identity}}
+        replace_group(self._place, about, sweep=True)
+        if again:
+            warn(
+                f"{self._place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes "
+                "files in this folder"
+            )

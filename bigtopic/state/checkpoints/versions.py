@@ -19,17 +19,20 @@ from bigtopic.storage.zarr_metadata import DRAFT, ROOT
 __all__ = [
     "FORMAT",
     "STEP",
+    "WHAT",
     "is_rest",
     "load_newest",
     "load_version",
     "name_of",
     "newest_intact",
-    "run_of",
+    "record_of",
     "versions",
+    "writer_of",
 ]
 
 FORMAT = "bigtopic-checkpoint"
 STEP = re.compile(r"step-\d{12}")
+WHAT = "a bigtopic checkpoint"
 _BESIDE = {ROOT, DRAFT, LOCK, "documents"}
 
 Loaded = TypeVar("Loaded")
@@ -52,11 +55,21 @@ def is_rest(place: Place) -> bool:
     return bool(names) and all(name in _BESIDE or STEP.fullmatch(name) for name in names)
 
 
-def run_of(version: Place) -> Any:
-    """What tells the run of a version from others, see `identity_hash`; None where the version does not say it."""
-    with suppress(KeyError, TypeError):  # it is damaged, or was saved by hand
-        return model_store.describe(version.url)["extra"]["run"]["checkpoint"]
-    return None
+def record_of(version: Place) -> Mapping[str, Any]:
+    """The record of the run that was saved with a version; empty where it is damaged, or was saved by hand."""
+    with suppress(KeyError, TypeError):
+        record = model_store.describe(version)["extra"]["run"]
+        return record if isinstance(record, Mapping) else {}
+    return {}
+
+
+def writer_of(place: Place) -> str:
+    """The version of bigtopic that wrote a checkpoint, as far as its newest version tells."""
+    for version in reversed(versions(place)):
+        known = record_of(place / version).get("versions")
+        if isinstance(known, Mapping) and known.get("bigtopic"):
+            return f"bigtopic {known['bigtopic']}"
+    return "an earlier version of bigtopic"
 
 
 def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | None:
@@ -69,7 +82,7 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
     Raises
     ------
     CorpusDamaged, ModelError
-        When all versions are damaged: what is wrong with the newest.
+        When all versions are damaged; the message is about the newest.
     ModelVersionError
         When a newer bigtopic saved one of those that are tried.
     """
@@ -118,7 +131,11 @@ def load_newest(
         As `model_store.load` does; and when the run has not been saved yet, or the root of its folder is lost.
     """
     place = Place.of(url)
-    if not _is_checkpoint(place):
+    about: Mapping[str, Any] | None = None
+    if place.local:
+        with suppress(CorpusExists):
+            about = root_attributes(place, WHAT)
+    if FORMAT not in (about or {}):
         if place.local and is_rest(place):
             raise ModelError(
                 f"{place.url}/{ROOT}, which says that this is a checkpoint, is missing or damaged; resume the run, "
@@ -129,9 +146,3 @@ def load_newest(
     if found is None:
         raise ModelError(f"{place.url} is a checkpoint of a run that has not been saved yet")
     return found
-
-
-def _is_checkpoint(place: Place) -> bool:
-    with suppress(CorpusExists):
-        return place.local and FORMAT in (root_attributes(place, "a bigtopic checkpoint") or {})
-    return False

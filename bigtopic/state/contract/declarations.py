@@ -1,11 +1,12 @@
 """Checks of what a method, its model, its kernels and its schemes declare, before anything is computed.
 
-What they allow can be saved and loaded: names and settings follow the rules of `model_rules`.
+What they allow can be saved and loaded: names and settings follow the rules of a stored model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import NoneType
 from typing import Any
 
@@ -15,20 +16,27 @@ from bigtopic import schemes
 from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec, Model
-from bigtopic.state.contract.array_declarations import array_specs, check_model, check_scheme
-from bigtopic.state.contract.declaration_rules import (
+from bigtopic.state.contract.kernels import check_kernel, check_lengths
+from bigtopic.state.contract.rules import (
+    ARRAY_NAME,
+    METHOD_NAME,
+    NAME,
+    SETTINGS,
+    SIZE,
     check_arguments,
+    check_dtype,
     check_kinds,
     check_storable,
     choose,
     is_number,
     is_whole,
+    plain,
+    require,
 )
-from bigtopic.state.contract.kernel_declarations import check_kernel, check_lengths
-from bigtopic.state.stored.model_rules import METHOD_NAME, SETTINGS, plain
+from bigtopic.state.running_mean import COUNT, MEAN, specs
 from bigtopic.types import Kernel, Scheme
 
-__all__ = ["check_method", "check_options"]
+__all__ = ["array_specs", "check_method", "check_model", "check_options", "check_scheme"]
 
 _DISTRIBUTIONS = ("gamma", "uniform", "even", "diagonal", "documents")
 _COUNTED = ("word", "column", "author")  # axes whose documents are counted
@@ -48,16 +56,21 @@ _OF_METHOD = {
     "use": (str, "text"),
     "aliases": (tuple, 'a tuple of texts, such as ("ope:Online-VB",)'),
 }
-_WHOLE = {
-    "batch_size": 1,
-    "least_rounds": 1,
-    "slice_size": 1,
-    "inner": 1,
-    "max_iter": 1,
-    "enough_rounds": 1,
-}
+_WHOLE = ("batch_size", "least_rounds", "slice_size", "inner", "max_iter", "enough_rounds")  # from 1
 _OPTIONAL = ("batch_size", "slice_size", "enough_rounds")
 _KINDS = {float: (float, int), int: (int,), bool: (bool,), str: (str,)}  # of options, by their defaults
+_NORMALISED = ("axis", "components", None)
+_KNOWN_AXES = ("none", "word", "column", "author", "row")
+_OF_MODEL = {
+    "name": (str, "text"),
+    "arrays": (Mapping, "{name: ArraySpec}"),
+    "components": (tuple, "a tuple of names, such as ('topic',)"),
+    "mixing": ((str, NoneType), "the name of an array, or None"),
+}
+_OF_ARRAY = {
+    "rows": (str, "the name of an axis"),
+    "prior": ((str, NoneType), "the name of a setting, or None"),
+}
 
 
 def check_method(method: Method) -> None:
@@ -69,8 +82,7 @@ def check_method(method: Method) -> None:
         When a value is of the wrong type or not allowed, a name is unknown, or statistics have no scheme; names the
         method, kernel, scheme or array, the value found, and the allowed values.
     """
-    if not isinstance(method, Method):
-        raise SettingError(f"{argument('method', method)} must be a bigtopic.Method")
+    require(isinstance(method, Method), f"{argument('method', method)} must be a bigtopic.Method")
     check_storable("a method's name", method.name, METHOD_NAME)
     where = f"method {method.name!r}"
     check_kinds(where, method, _OF_METHOD)
@@ -84,56 +96,67 @@ def check_method(method: Method) -> None:
         check_kernel(each, arrays, method.model.components)
     _check_schemes(where, method, kernel)
     _check_prior_schemes(where, method, kernel, arrays)
-    _check_starts(where, method, arrays)
-    _check_names(where, method, {**kernel.options, **inference.options})
+    for name in method.init:
+        require(
+            name in method.model.arrays,
+            f"{where}: init[{name!r}]: there is no such array; {choose(method.model.arrays)}",
+        )
+    for name, spec in arrays.items():
+        _check_start(
+            f"{where}: init[{name!r}]" if name in method.init else f"array {name!r}: start", name, spec
+        )
+    priors = {spec.prior: None for spec in method.model.arrays.values() if spec.prior}
+    options = {**kernel.options, **inference.options}
+    for what, names, known in (("priors", method.priors, priors), ("options", method.options, options)):
+        for name in names:
+            require(name in known, f"{where}: {what} has the name {name!r}; {choose(known)}")
     check_options(method, method.kernel_options({}))
 
 
 def _check_numbers(where: str, method: Method) -> None:
-    for name, least in _WHOLE.items():
+    for name in _WHOLE:
         value = getattr(method, name)
         optional = name in _OPTIONAL and value is None
         rule = name == "inner" and callable(value)
-        if not (optional or rule or (is_whole(value) and value >= least)):
-            raise SettingError(f"{where}: {argument(name, value)} must be a whole number from {least}")
+        require(
+            optional or rule or (is_whole(value) and value >= 1),
+            f"{where}: {argument(name, value)} must be a whole number from 1",
+        )
     if callable(method.inner):
         check_arguments(f"{where}: inner", method.inner, "iteration", "info")
     for name, prior in method.priors.items():
         if callable(prior):
             check_arguments(f"{where}: priors[{name!r}]", prior, "n_components")
-    if not (is_number(method.tol) and 0 <= method.tol < np.inf):
-        raise SettingError(f"{where}: tol={method.tol!r} must be a number from 0")
-    if not (is_number(method.average) and 0 <= method.average <= 1):
-        raise SettingError(
-            f"{where}: {argument('average', method.average)} must be a share of the updates, from 0 to 1"
-        )
+    tol, average = method.tol, method.average
+    require(is_number(tol) and 0 <= tol < np.inf, f"{where}: tol={tol!r} must be a number from 0")
+    require(
+        is_number(average) and 0 <= average <= 1,
+        f"{where}: {argument('average', average)} must be a share of the updates, from 0 to 1",
+    )
 
 
 def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:
-    if not kernel.statistics:
-        raise SettingError(
-            f"{where}: kernel {kernel.name!r} returns no statistics, so there is nothing to learn"
-        )
+    of_kernel = f"{where}: kernel {kernel.name!r} returns"
+    require(kernel.statistics, f"{of_kernel} no statistics, so there is nothing to learn")
     for name in method.schemes:
-        if name not in kernel.statistics:
-            raise SettingError(
-                f"{where}: schemes[{name!r}]: kernel {kernel.name!r} has no such statistics; "
-                f"{choose({**kernel.statistics, **kernel.offers})}"
-            )
-    idle = [name for name in kernel.statistics if name not in method.schemes]
-    if idle:
-        raise SettingError(
-            f"{where}: kernel {kernel.name!r} returns statistics of {', '.join(idle)}, which no scheme moves; give "
-            "each a scheme"
+        require(
+            name in kernel.statistics,
+            f"{where}: schemes[{name!r}]: kernel {kernel.name!r} has no such statistics; "
+            f"{choose({**kernel.statistics, **kernel.offers})}",
         )
+    idle = [name for name in kernel.statistics if name not in method.schemes]
+    require(
+        not idle, f"{of_kernel} statistics of {', '.join(idle)}, which no scheme moves; give each a scheme"
+    )
     for name, scheme in method.schemes.items():
-        _check_fit(f"{where}: schemes[{name!r}]={scheme!r}", name, scheme, method.model, kernel)
+        here = f"{where}: schemes[{name!r}]={scheme!r}"
+        _check_fit(here, name, scheme, method.model, kernel)
         for other in getattr(scheme, "reads", ()):
-            if other not in method.schemes:
-                raise SettingError(
-                    f"{where}: schemes[{name!r}]={scheme!r} reads the statistics of {other!r}, which no scheme of the "
-                    f"method has; {choose(method.schemes)}, or give {other!r} a scheme, such as Keep()"
-                )
+            require(
+                other in method.schemes,
+                f"{here} reads the statistics of {other!r}, which no scheme of the method has; "
+                f"{choose(method.schemes)}, or give {other!r} a scheme, such as Keep()",
+            )
 
 
 def _check_fit(where: str, name: str, scheme: Scheme, model: Model, kernel: Kernel) -> None:
@@ -147,11 +170,11 @@ def _check_fit(where: str, name: str, scheme: Scheme, model: Model, kernel: Kern
             if not _misfit(name, other, kernel) and (prior is None or not getattr(other, "own_prior", False))
         ]
         raise SettingError(f"{where}: {misfit}; {choose(fit)}")
-    if prior is not None and getattr(scheme, "own_prior", False):
-        raise SettingError(
-            f"{where}: it has the prior of {name!r} as a setting, but the array adds its own, {prior}; give a model "
-            "whose array has prior=None, as in bigtopic.models.lda_samples"
-        )
+    require(
+        prior is None or not getattr(scheme, "own_prior", False),
+        f"{where}: it has the prior of {name!r} as a setting, but the array adds its own, {prior}; give a model "
+        "whose array has prior=None, as in bigtopic.models.lda_samples",
+    )
 
 
 def _misfit(name: str, scheme: Any, kernel: Kernel) -> str:
@@ -174,59 +197,41 @@ def _check_prior_schemes(where: str, method: Method, kernel: Kernel, arrays: Map
             if each in method.schemes and arrays[each].prior and arrays[each].normalised_over == over
         ]
         here = f"{where}: prior_schemes[{name!r}]"
-        if name not in fit:
-            raise SettingError(
-                f"{here}: the prior of this array cannot be learned with kernel {kernel.name!r}; {choose(fit)}"
-            )
+        require(
+            name in fit,
+            f"{here}: the prior of this array cannot be learned with kernel {kernel.name!r}; {choose(fit)}",
+        )
         check_scheme(here, name, scheme, method.model)
 
 
-def _check_starts(where: str, method: Method, arrays: Mapping[str, ArraySpec]) -> None:
-    for name in method.init:
-        if name not in method.model.arrays:
-            raise SettingError(
-                f"{where}: init[{name!r}]: there is no such array; {choose(method.model.arrays)}"
-            )
-    for name, spec in arrays.items():
-        of_array = f"{where}: init[{name!r}]" if name in method.init else f"array {name!r}: start"
-        if spec.start is not None:
-            _check_start(f"{of_array}={spec.start!r}", spec.start)
-            _check_documents(f"{of_array}={spec.start!r}", spec)
-            if np.dtype(spec.dtype).kind == "i" and spec.start[1] != 0:
-                raise SettingError(
-                    f"array {name!r} of {spec.dtype} has start={spec.start!r}, but integers begin as zeros; give "
-                    f"init={{{name!r}: None}} to the method"
-                )
-
-
-def _check_start(where: str, start: Any) -> None:
-    if not isinstance(start, tuple | list) or len(start) != 2:
-        raise SettingError(f"{where} must be (distribution, share), or None for zeros")
-    distribution, share = start
-    if distribution not in _DISTRIBUTIONS:
-        raise SettingError(f"{where} has the distribution {distribution!r}; {choose(_DISTRIBUTIONS)}")
-    if share is not None and not (is_number(share) and 0 <= share < np.inf):
-        raise SettingError(
-            f"{where} has the share {share!r}; give a number from 0, or None for entries as drawn"
-        )
-
-
-def _check_documents(where: str, spec: ArraySpec) -> None:
-    if spec.start is None or spec.start[0] != "documents":
+def _check_start(where: str, name: str, spec: ArraySpec) -> None:
+    start: Any = spec.start
+    if start is None:
         return
-    if spec.rows not in _COUNTED or spec.columns != 1 or spec.start[1] is not None:
-        raise SettingError(
-            f"{where}: documents are counted, with the share None, for arrays of one column whose rows are "
-            f"{', '.join(_COUNTED)}"
-        )
-
-
-def _check_names(where: str, method: Method, options: Mapping[str, Any]) -> None:
-    priors = {spec.prior: None for spec in method.model.arrays.values() if spec.prior}
-    for what, names, known in (("priors", method.priors, priors), ("options", method.options, options)):
-        for name in names:
-            if name not in known:
-                raise SettingError(f"{where}: {what} has the name {name!r}; {choose(known)}")
+    where = f"{where}={start!r}"
+    require(
+        isinstance(start, tuple | list) and len(start) == 2,
+        f"{where} must be (distribution, share), or None for zeros",
+    )
+    distribution, share = start
+    require(
+        distribution in _DISTRIBUTIONS,
+        f"{where} has the distribution {distribution!r}; {choose(_DISTRIBUTIONS)}",
+    )
+    require(
+        share is None or (is_number(share) and 0 <= share < np.inf),
+        f"{where} has the share {share!r}; give a number from 0, or None for entries as drawn",
+    )
+    require(
+        distribution != "documents" or (spec.rows in _COUNTED and spec.columns == 1 and share is None),
+        f"{where}: documents are counted, with the share None, for arrays of one column whose rows are "
+        f"{', '.join(_COUNTED)}",
+    )
+    require(
+        np.dtype(spec.dtype).kind != "i" or share == 0,
+        f"array {name!r} of {spec.dtype} has start={start!r}, but integers begin as zeros; give "
+        f"init={{{name!r}: None}} to the method",
+    )
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> None:
@@ -245,9 +250,122 @@ def check_options(method: Method, options: Mapping[str, Any]) -> None:
     check_storable(f"{where}: options", options, SETTINGS)
     for name, default in plain({**inference.options, **kernel.options}).items():
         value = plain(options[name])
-        if type(value) not in _KINDS.get(type(default), (type(value),)):
-            raise SettingError(
-                f"{where}: option {name} is {value!r:.60}, but must be like its default, {default!r}"
-            )
+        require(
+            type(value) in _KINDS.get(type(default), (type(value),)),
+            f"{where}: option {name} is {value!r:.60}, but must be like its default, {default!r}",
+        )
     for each in (kernel, inference):
         check_lengths(each, options, method.model.components)
+
+
+def array_specs(method: Method) -> dict[str, ArraySpec]:
+    """The arrays of the method's model, with the types its schemes ask for, then the companions of arrays that move."""
+    arrays, beside = {}, {}
+    for name, spec in method.model.arrays.items():
+        scheme = method.schemes.get(name)
+        start = method.init.get(name, spec.start)
+        arrays[name] = replace(spec, dtype=getattr(scheme, "dtype", spec.dtype), start=start)
+        for companion, path in schemes.companion_names(name, scheme).items():
+            own = getattr(scheme, "companions")[companion]  # noqa: B009
+            beside[path] = replace(own, rows=spec.rows, prior=None, normalised_over=None)
+        if method.average and scheme is not None:
+            beside |= specs(name, spec)
+    return {**arrays, **beside}
+
+
+def check_model(model: Model) -> None:
+    """Check the arrays and the component counts of a model. Raises SettingError like `check_method`."""
+    where, arrays = f"model {model.name!r}", model.arrays
+    check_kinds(where, model, _OF_MODEL)
+    for name in model.components:
+        check_storable(f"{where}: a name in components", name, NAME)
+        require(
+            name not in _KNOWN_AXES and model.components.count(name) == 1,
+            f"{where}: components={model.components!r}; give different names, and none of an axis: "
+            + ", ".join(_KNOWN_AXES),
+        )
+    require(
+        model.components and arrays,
+        f"{where} has arrays={arrays!r}, components={model.components!r}; give some of each",
+    )
+    for name, spec in arrays.items():
+        check_storable(f"{where}: a name in arrays", name, ARRAY_NAME)
+        _check_array(f"array {name!r}", spec, model)
+        check_storable(f"array {name!r}: rows", spec.rows, NAME)
+    first = model.components[0]
+    require(
+        model.mixing is None or (model.mixing in arrays and arrays[model.mixing].rows == first),
+        f"{where} has mixing={model.mixing!r}, but must name an array with rows={first!r}; {choose(arrays)}",
+    )
+    prior = arrays.get(DOC_TOPIC_PRIOR)  # of which kernels read a number for each topic, in compiled loops
+    if prior is not None:
+        require(
+            (prior.rows, prior.columns) == ("none", first),
+            f"array {DOC_TOPIC_PRIOR!r} has rows={prior.rows!r} and columns={prior.columns!r}, but holds the prior of "
+            f"documents' topics: give rows='none' and columns={first!r}, or another name",
+        )
+
+
+def _check_array(where: str, spec: Any, model: Model) -> None:
+    require(isinstance(spec, ArraySpec), f"{where} is {spec!r}, but must be an ArraySpec")
+    check_kinds(where, spec, _OF_ARRAY)
+    if spec.columns not in model.components:
+        counts = (*model.components, "a number from 1")
+        require(
+            type(spec.columns) is int and spec.columns >= 1,
+            f"{where} has columns={spec.columns!r}; {choose(counts)}",
+        )
+        check_storable(f"{where}: columns", spec.columns, SIZE)
+    over = spec.normalised_over
+    require(over in _NORMALISED, f"{where} has normalised_over={over!r}; {choose(_NORMALISED)}")
+    check_dtype(where, spec.dtype)
+
+
+def check_scheme(where: str, name: str, scheme: Any, model: Model) -> None:
+    """Check the scheme of array `name`. Raises SettingError like `check_method`."""
+    require(
+        not isinstance(scheme, type) and callable(getattr(scheme, "step", None)),
+        f"{where} is {scheme!r}, but must be an object with a method step, such as Add()",
+    )
+    check_arguments(f"{where}: step", scheme.step, "array", "stats", "info")
+    params = getattr(scheme, "__dataclass_params__", None)
+    require(
+        params is not None and params.frozen,
+        f"{where} is {scheme!r}, but must be of a class with @dataclass(frozen=True): its fields are settings, "
+        "which are saved with the model; what changes belongs in companions",
+    )
+    _check_settings(where, scheme)
+    for setting in getattr(scheme, "names_arrays", ()):
+        other = getattr(scheme, setting)
+        require(
+            not other or other in model.arrays,
+            f"{where}: {setting}={other!r}: there is no such array; {choose(model.arrays)}",
+        )
+    if hasattr(scheme, "dtype"):
+        check_dtype(where, scheme.dtype)
+    companions = getattr(scheme, "companions", {})
+    require(
+        isinstance(companions, Mapping),
+        f"{where} has companions={companions!r}, but must have {{name: ArraySpec}}",
+    )
+    for companion, spec in companions.items():
+        check_storable(f"{where}: a name in companions", companion, NAME)
+        require(
+            companion not in (MEAN, COUNT),
+            f"{where} has a companion {companion!r}, a name of averages; choose another",
+        )
+        _check_array(f"array '{name}.{companion}'", spec, model)
+
+
+def _check_settings(where: str, scheme: Scheme) -> None:
+    """Check that saving and loading gives the same scheme."""
+    own = schemes.settings(scheme)
+    check_storable(where, own, SETTINGS)
+    try:
+        again = schemes.settings(replace(scheme, **own))  # type: ignore[type-var]
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"{where} cannot be made again from its fields, to be loaded: {error}") from error
+    require(
+        repr(again) == repr(own),
+        f"{where} has the fields {own}, and made again from them, to be loaded, {again}",
+    )

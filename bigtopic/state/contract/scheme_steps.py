@@ -1,4 +1,4 @@
-"""Checks of what a scheme does with an array: the rows that it asks for, what it adds, and what comes of it.
+"""Checks of a scheme's step on an array: the rows that it asks for, its additions, and the result.
 
 They cost the rows' ids and the columns, never the axis.
 """
@@ -6,12 +6,12 @@ They cost the rows' ids and the columns, never the axis.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.errors import ModelError
-from bigtopic.state.contract.kernel_results import check_values
+from bigtopic.state.contract.kernels import check_values
 from bigtopic.types import AxisStats
 
 __all__ = [
@@ -41,31 +41,13 @@ class Change(NamedTuple):
     row_decay: np.ndarray | None
 
 
-class _Array(Protocol):
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def n_columns(self) -> int: ...
-
-    @property
-    def dtype(self) -> np.dtype: ...
-
-    @property
-    def normalised_over(self) -> str | None: ...
-
-    def totals(self) -> np.ndarray: ...
-
-    def first_row(self) -> np.ndarray: ...
-
-
 def check_rows(ids: Any, n_rows: int) -> None:
     """Check that an array has the rows that a scheme asks for.
 
     Raises
     ------
     ModelError
-        Like all checks of this module: names what was given and what is required.
+        Like all checks of this module: names the value found and the requirement.
     """
     if ids is None:
         return
@@ -73,19 +55,15 @@ def check_rows(ids: Any, n_rows: int) -> None:
         raise ModelError(
             f"it asks for rows {ids!r:.60}, but must give an array (n_ids,), or None for all rows"
         )
-    if len(ids) and (ids.dtype.kind not in "iu" or not _largest_row(ids) < n_rows):
+    # as unsigned numbers, those below 0 are larger than any row
+    if len(ids) and (ids.dtype.kind not in "iu" or not ids.view(f"u{ids.itemsize}").max() < n_rows):
         raise ModelError(
             f"it asks for rows {ids.min()} to {ids.max()} ({ids.dtype}), but the array has rows 0 to {n_rows - 1}"
         )
 
 
-def _largest_row(ids: np.ndarray) -> int:
-    """The largest, where all are from 0: as unsigned numbers, those below 0 are larger than any row."""
-    return int(ids.view(f"u{ids.itemsize}").max())
-
-
 def checked(
-    array: _Array, stats: Any, weight: Any, decay: Any, row_weight: Any = None, row_decay: Any = None
+    array: Any, stats: Any, weight: Any = 1.0, decay: Any = 1.0, row_weight: Any = None, row_decay: Any = None
 ) -> Change:
     """The arguments of `types.MutableArray.add`. Raises ModelError like `check_rows`."""
     if not isinstance(stats, AxisStats):
@@ -103,30 +81,19 @@ def checked(
         _row_factors("row_weight", row_weight, n_ids),
         _row_factors("row_decay", row_decay, n_ids),
     )
-    if array.normalised_over is not None:
-        _check_not_below_zero("decay", change.decay)
-        _check_not_below_zero("row_decay", change.row_decay)
-    if array.dtype.kind == "i":
-        _check_kept_or_cleared("decay", change.decay)
-        _check_kept_or_cleared("row_decay", change.row_decay)
+    for name, factors in (("decay", change.decay), ("row_decay", change.row_decay)):
+        if factors is None or len(factors) == 0:
+            continue
+        if array.normalised_over is not None and (least := float(factors.min())) < 0:
+            raise ModelError(
+                f"it gives {name} {least:g} to an array of distributions, but must give numbers from 0"
+            )
+        if array.dtype.kind == "i" and len(between := factors[(factors != 0) & (factors != 1)]):
+            raise ModelError(
+                f"it gives {name} {between[0]:g} to an array of integers, which are kept (1) or cleared (0); "
+                "give a float dtype to the array"
+            )
     return change
-
-
-def _check_not_below_zero(name: str, decay: np.ndarray | None) -> None:
-    least = 0.0 if decay is None or len(decay) == 0 else float(decay.min())
-    if least < 0:
-        raise ModelError(
-            f"it gives {name} {least:g} to an array of distributions, but must give numbers from 0"
-        )
-
-
-def _check_kept_or_cleared(name: str, decay: np.ndarray | None) -> None:
-    between = np.zeros(0) if decay is None else decay[(decay != 0) & (decay != 1)]
-    if len(between):
-        raise ModelError(
-            f"it gives {name} {between[0]:g} to an array of integers, which are kept (1) or cleared (0); "
-            "give a float dtype to the array"
-        )
 
 
 def _factors(name: str, given: Any, n_columns: int) -> np.ndarray:
@@ -191,16 +158,28 @@ def decays_too_much(name: str) -> ModelError:
     )
 
 
-def check_moved(arrays: Mapping[str, _Array], doc_topic_prior: _Array | None = None) -> None:
+def check_moved(arrays: Mapping[str, Any], doc_topic_prior: Any = None) -> None:
     """Check arrays after a step: their sums, and the prior of documents' topics. Raises ModelError like `check_rows`.
 
     Parameters
     ----------
-    arrays : those that the scheme moves
+    arrays : the arrays that the scheme moves
     doc_topic_prior : the array of that name, which any scheme may reach
     """
     for name, array in arrays.items():
-        _check_sums(name, array)
+        sums = array.totals()
+        least, most = float(sums.min()), float(sums.max())  # NaN if any is
+        limit = _LARGEST if array.dtype == np.float32 else float(np.finfo(np.float64).max)
+        if not (-limit <= least and most <= limit):
+            raise ModelError(
+                f"after it, {name!r} has numbers that are not finite; fit the model again. Look for a division by 0, a "
+                "logarithm of 0 or an overflow in what it adds"
+            )
+        if least < 0 and array.normalised_over is not None and least < -_ROUNDING * np.abs(sums).sum():
+            raise ModelError(
+                f"after it, {name!r} has sums below 0 ({least:g}), which distributions cannot have; fit the model "
+                "again, and take away no more than was added"
+            )
     if doc_topic_prior is not None:
         prior = doc_topic_prior.first_row()
         if not (prior.min() >= SMALLEST_PRIOR and prior.max() <= LARGEST_PRIOR):
@@ -208,19 +187,3 @@ def check_moved(arrays: Mapping[str, _Array], doc_topic_prior: _Array | None = N
                 f"after it, the prior of documents' topics is {prior}, but must be from {SMALLEST_PRIOR:g} to "
                 f"{LARGEST_PRIOR:g}; fit the model again, with smaller steps or a bound on them"
             )
-
-
-def _check_sums(name: str, array: _Array) -> None:
-    sums = array.totals()
-    least, most = float(sums.min()), float(sums.max())  # NaN if any is
-    limit = _LARGEST if array.dtype == np.float32 else float(np.finfo(np.float64).max)
-    if not (-limit <= least and most <= limit):
-        raise ModelError(
-            f"after it, {name!r} has numbers that are not finite; fit the model again. Look for a division by 0, a "
-            "logarithm of 0 or an overflow in what it adds"
-        )
-    if least < 0 and array.normalised_over is not None and least < -_ROUNDING * np.abs(sums).sum():
-        raise ModelError(
-            f"after it, {name!r} has sums below 0 ({least:g}), which distributions cannot have; fit the model "
-            "again, and take away no more than was added"
-        )

@@ -18,27 +18,26 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, either
 from bigtopic.kernels.support.tokens import TAKES_WEIGHTS
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.slices import Plan
-from bigtopic.state.documents import state_manifest, state_spans
-from bigtopic.state.documents.state_files import SPARE, State, StateFiles, StatePart
+from bigtopic.plan.slices import Plan, SliceRef
+from bigtopic.state.documents.state_files import State, StateFiles, StatePart
 from bigtopic.state.documents.state_folder import (
+    About,
     DiskNeed,
     copy_state,
     disk_need,
-    given_folder,
+    parsed,
+    read_about,
     refuse_full,
-    remove_files,
     remove_passes,
+    restore_about,
     temporary_folder,
+    write_about,
 )
-from bigtopic.state.documents.state_manifest import About
 from bigtopic.storage.place import Place
-from bigtopic.storage.row_arrays import RowArray
 from bigtopic.types import StateSpec
 
 __all__ = ["DocumentState"]
 
-_AT_ONCE = 8192  # documents read to find one
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
     "with the model that was fitted, or in the folder of its checkpoint, from which "
@@ -67,8 +66,6 @@ class DocumentState:
     ----------
     kept : passes whose state is kept although later ones are complete, because a run may be resumed from there
     most_kept : number of passes that may be kept so
-    writes_over : whether a pass is written over the files of the one before the last; not where a task that was given
-        up may still write there
 
     Raises
     ------
@@ -76,19 +73,16 @@ class DocumentState:
         When there is something else in the folder.
     ModelError
         When the folder is damaged.
-    SettingError
-        When the place is a URL.
     """
 
     def __init__(self, place: Any = None, run: str = "") -> None:
-        self._place = None if place is None else given_folder(place)
+        self._place = None if place is None else Place.of(place)
         self._about, self._run = About(), run
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
-        self.writes_over = True
         self._still_lent: Callable[[], bool] | None = None
         if self._place is not None:
-            self._about = state_manifest.read(self._place) or self._about
+            self._about = read_about(self._place) or self._about
 
     @property
     def files(self) -> StateFiles:
@@ -140,40 +134,45 @@ class DocumentState:
             )
             for key, part in zip(keys, parts, strict=True)
         ]
-        self._make_folder()
-        self.end_run()
+        if self._place is None:
+            self._place = temporary_folder(self)
+        if not (self._place / "zarr.json").exists():  # describe it at once
+            write_about(self._place, About())
         run = self._about.run if known else self._run
         files = StateFiles(self._folder, tuple(found), dict(arrays), run)
-        self._refuse_lost(files, bool(known.keys() & set(keys)), plan, cursor)
+        counted = known.keys() & {*keys}
+        if (counted and self._about.arrays != files.arrays) or not _are_there(files, plan, cursor):
+            raise ModelError(_LOST)
         refuse_full(files, self._passes(cursor), self.most_kept + 2)
-        self._keep_only(known.keys() & set(keys), cursor)
+        self._keep_only(counted, cursor)
         for number, part in enumerate(parts):
-            if keys[number] not in known:
-                for kind in files.kinds():
-                    _write_offsets(files.offsets(number, kind), part, kind)
+            for kind in files.kinds() if keys[number] not in known else ():
+                lengths = part.entries if kind == "entry" else part.tokens
+                files.offsets(number, kind).create()
+                begins = np.concatenate([[0], np.cumsum(lengths(0, part.n_docs), dtype=np.int64)])
+                files.offsets(number, kind).write(0, begins)
         self._about = About(
             files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint, run
         )
-        state_manifest.write(self._folder, self._about)
+        write_about(self._folder, self._about)
         return cursor
 
     def end_pass(self, n_passes: int) -> None:
-        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, or make it spare."""
-        if self.writes_over and n_passes - 1 not in self.kept:
-            self.files.spare(n_passes - 1)
-        remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
-
-    def end_run(self) -> None:
-        """Remove what only a further pass would need."""
-        remove_files(self._folder / SPARE)
+        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, once this one's is
+        written."""
+        if any(self.files.has(part, n_passes) for part in range(len(self.files.parts))):
+            remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
 
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
         if self._place is not None and self._plan is not None:
-            state_spans.complete(self.files, self._plan, cursor)
+            for part, refs in sorted(_left(self._plan, cursor).items()):
+                for ref in refs:
+                    state = _known(self.files, part, ref.start, ref.stop, cursor.pass_number)
+                    self.files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
 
     def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
-        """What is remembered of documents start:stop of a part of the corpus, in stored order.
+        """The state of documents start:stop of a part of the corpus, in stored order.
 
         Parameters
         ----------
@@ -191,7 +190,15 @@ class DocumentState:
         plan = self._plan
         if plan is None or not self._is_there(cursor):
             raise ModelError(_LOST)
-        return state_spans.read(self.files, plan, cursor, part, start, stop)
+        files, old, newest = self.files, cursor.pass_number, cursor.pass_number + cursor.inside_pass
+        pieces, first = [files.missing(part, start, start)], start
+        for ref in _left(plan, cursor).get(part, ()):
+            a, b = max(first, ref.start), min(stop, ref.stop)
+            if a < b:
+                pieces += [_known(files, part, first, a, newest), _known(files, part, a, b, old)]
+                first = b
+        pieces.append(_known(files, part, first, stop, newest))
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
 
     def has_counted(self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor) -> bool:
         """Whether a model at the cursor has counted all these parts, and would recognise them."""
@@ -223,8 +230,16 @@ class DocumentState:
         CorpusDamaged
             When a file is missing or cut short, or does not hold what was written.
         """
-        if self._plan is not None:
-            state_spans.check(self.files, self._plan, cursor)
+        if (plan := self._plan) is None:
+            return
+        left, groups = {ref for refs in _left(plan, cursor).values() for ref in refs}, set()
+        for rnd in plan.rounds(cursor.pass_number):
+            for ref in rnd.slices:
+                n_passes = cursor.pass_number + (cursor.inside_pass and ref not in left)
+                self.files.read(ref.part, ref.start, ref.stop, n_passes)
+                groups.add((ref.part, n_passes))
+        for part, n_passes in sorted(groups):
+            self.files.require_group(part, n_passes)
 
     def lend(self, still: Callable[[], bool]) -> None:
         """The folder is its owner's from now on: it is read here, and no longer written.
@@ -236,7 +251,7 @@ class DocumentState:
         self.kept, self.most_kept, self._still_lent = frozenset(), 0, still
 
     def to_write(self, cursor: Cursor) -> DocumentState:
-        """This object, or, in place of a folder that is lent, a copy of what is there for a run at the cursor."""
+        """This object, or a copy, for a run at the cursor, where the folder is lent."""
         if self._still_lent is None:
             return self
         passes = self._passes(cursor)
@@ -245,7 +260,7 @@ class DocumentState:
     def sync(self) -> None:
         """Flush to the disk what was written, and the description if it was lost."""
         self._folder.sync()
-        state_manifest.restore(self._folder, self._about)
+        restore_about(self._folder, self._about)
 
     @property
     def _folder(self) -> Place:
@@ -259,13 +274,13 @@ class DocumentState:
 
     @property
     def _source(self) -> Place | None:
-        """The folder to read, if it is there; one that was lent may be gone, or be that of another run."""
+        """The folder to read, if it is there; one that was lent may be gone, or belong to another run."""
         return self._place if self._still_lent is None or self._still_lent() else None
 
     def _is_there(self, cursor: Cursor) -> bool:
         """Whether the folder is there, and a run that went on in one that was lent has left what the cursor needs."""
         return self._source is not None and (
-            self._still_lent is None or state_spans.are_there(self.files, self._plan, cursor)
+            self._still_lent is None or _are_there(self.files, self._plan, cursor)
         )
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
@@ -273,13 +288,6 @@ class DocumentState:
         if not self._about.knows(vocabulary) or cursor == Cursor():
             return {}
         return {part.key: part for part in self._about.parts}
-
-    def _make_folder(self) -> None:
-        """Make the folder, and say in it at once what it is."""
-        if self._place is None:
-            self._place = temporary_folder(self)
-        if not (self._place / "zarr.json").exists():
-            state_manifest.write(self._place, About())
 
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
@@ -294,14 +302,8 @@ class DocumentState:
         kept = {number for number in self.kept if number < cursor.pass_number}
         return kept | {cursor.pass_number, cursor.pass_number + cursor.inside_pass}
 
-    def _refuse_lost(self, files: StateFiles, counted: bool, plan: Plan, cursor: Cursor) -> None:
-        """Refuse documents that the model has counted, when their state is not here or is something else."""
-        other = counted and self._about.arrays != files.arrays
-        if other or not state_spans.are_there(files, plan, cursor):
-            raise ModelError(_LOST)
-
     def _copied(self, source: Place | None, chosen: Callable[[int], bool]) -> DocumentState:
-        """The same in a folder of its own, with the passes that are chosen; without files if there is no source."""
+        """A copy with a separate folder and the chosen passes; without files if there is no source."""
         other = type(self)()
         other._about = self._about
         if source is not None:
@@ -319,7 +321,7 @@ class DocumentState:
     @property
     def description(self) -> dict[str, Any]:
         """Which documents were counted, as JSON can hold it; see `without_files`."""
-        return state_manifest.as_json(self._about)
+        return self._about.as_json()
 
     @classmethod
     def without_files(cls, description: Any) -> DocumentState:
@@ -333,7 +335,7 @@ class DocumentState:
             When it is of a newer format.
         """
         state = cls()
-        state._about = state_manifest.parsed(description, "the state of documents:")
+        state._about = parsed(description, "the state of documents:")
         return state
 
 
@@ -342,26 +344,14 @@ def _n_tokens(part: Any, names: Sequence[str]) -> int:
     tokens = part.tokens(0, part.n_docs)
     weighted = np.flatnonzero(tokens % 1)
     if len(weighted):
-        raise _fractional(part, names, int(weighted[0]) + 1)
+        block = part.read(0, int(weighted[0]) + 1)
+        entry = np.flatnonzero(block.counts % 1)[0]
+        row = block.rows[np.searchsorted(block.indptr, entry, side="right") - 1]
+        raise SettingError(
+            f"document {row} has a count of {block.counts[entry]:g}, but the method remembers "
+            f"{', '.join(map(repr, names))} of each token, so counts must be whole numbers; {TAKES_WEIGHTS}"
+        )
     return int(tokens.sum())
-
-
-def _fractional(part: Any, names: Sequence[str], stop: int) -> SettingError:
-    """The error for a part with a count that is not a whole number, in a document before `stop`."""
-    blocks = (part.read(start, min(start + _AT_ONCE, stop)) for start in range(0, stop, _AT_ONCE))
-    block, entry = next((block, entry) for block in blocks for entry in np.flatnonzero(block.counts % 1))
-    row = block.rows[np.searchsorted(block.indptr, entry, side="right") - 1]
-    return SettingError(
-        f"document {row} has a count of {block.counts[entry]:g}, but the method remembers "
-        f"{', '.join(map(repr, names))} of each token, so counts must be whole numbers; {TAKES_WEIGHTS}"
-    )
-
-
-def _write_offsets(offsets: RowArray, part: Any, kind: str) -> None:
-    """Where the entries, or the tokens, of each document begin."""
-    offsets.create()
-    lengths = (part.entries if kind == "entry" else part.tokens)(0, part.n_docs)
-    offsets.write(0, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
 def _keys(parts: Sequence[Any]) -> list[str]:
@@ -373,3 +363,26 @@ def _keys(parts: Sequence[Any]) -> list[str]:
         keys.append(f"{digest}-{seen[digest]}")
         seen[digest] += 1
     return keys
+
+
+def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:
+    found = files.read(part, start, stop, n_passes) if start < stop else None
+    return found or files.missing(part, start, stop)
+
+
+def _are_there(files: StateFiles, plan: Plan | None, cursor: Cursor) -> bool:
+    """Whether there are files of every pass that a run at a cursor of the plan reads; None before the first run."""
+    numbers = range(len(files.parts))
+    written = not cursor.inside_pass or any(files.has(number, cursor.pass_number + 1) for number in numbers)
+    reads = _left(plan, cursor) if plan is not None and cursor.inside_pass else numbers
+    old = [number for number in reads if files.parts[number].first_pass < cursor.pass_number]
+    return written and all(files.has(number, cursor.pass_number) for number in old)
+
+
+def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
+    """Slices that the pass has not reached, by part, in the order of the documents; none between two passes."""
+    left: dict[int, list[SliceRef]] = {}
+    for rnd in plan.rounds(cursor.pass_number, cursor.round, cursor.ahead) if cursor.inside_pass else ():
+        for ref in rnd.slices:
+            left.setdefault(ref.part, []).append(ref)
+    return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}

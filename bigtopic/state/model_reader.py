@@ -1,8 +1,9 @@
-"""Reading a stored model into memory; checks the shape, dtype and range of every array."""
+"""Reading a stored model into memory; checks the shape, dtype and range of every array, as before one is written."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,21 +19,26 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
-from bigtopic.state.contract.array_declarations import array_specs
-from bigtopic.state.contract.declarations import check_options
+from bigtopic.state.contract.declarations import array_specs, check_options
+from bigtopic.state.contract.rules import MOST_STEPS
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.documents.document_state import DocumentState
-from bigtopic.state.lazy_array import LazyArray, padded
+from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
-from bigtopic.state.stored.array_rules import FREQUENCIES, check_frequency, check_parts, check_range
+from bigtopic.state.running_mean import COUNT
 from bigtopic.storage.chunks import ChunkedArray
-from bigtopic.storage.json_rules import FieldError
+from bigtopic.storage.json_rules import LARGEST, FieldError
 from bigtopic.storage.place import Place
 from bigtopic.types import Scheme
 
-__all__ = ["rebuild"]
+__all__ = ["FREQUENCIES", "PARTS", "check_frequency", "check_parts", "check_range", "rebuild"]
+
+PARTS = ("raw", "scale", "prior", "sums")  # of a `LazyArray`
+FREQUENCIES = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
+_BLOCK_ROWS = 1 << 14
+_DRIFT = 0.01  # of sums: a few millionths after 15,000 updates; more is damage
 
 
 def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
@@ -40,7 +46,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
 
     Parameters
     ----------
-    description : checked by `model_rules.check_description`
+    description : checked by `contract.rules.check_description`
 
     Raises
     ------
@@ -48,32 +54,34 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         When an array is missing, damaged, or does not belong to the description.
     """
     learned = _method(description, method)
+    options = learned.kernel_options(description["options"])
+    check_options(learned, options)
     axes = {"word": _names(state, {**description, "size": description["n_words"]})}
     for name, about in description["axes"].items():
         axes[name] = _names(state / "axes" / name, about)
     if any(spec.rows == "column" for spec in learned.model.arrays.values()):
         axes["column"] = axes["word"]
-    documents = description.get("documents")
+    components, expected = description["components"], learned.model.components
+    if set(components) != set(expected):
+        raise FieldError(f"components are {sorted(components)}, but method {learned.name!r} has {expected}")
+    components = {name: components[name] for name in expected}
+    documents, cursor = description.get("documents"), description["cursor"]
     return TopicModel(
         learned,
-        Params(_arrays(state, description, learned, axes)),
+        Params(_arrays(state, description, learned, axes, components)),
         axes,
-        _components(description, learned),
-        _options(description, learned),
+        components,
+        options,
         description["seed"],
-        _cursor(description["cursor"]),
+        Cursor(cursor["epoch"], cursor["round"], cursor["step"], tuple(sorted(cursor.get("ahead", ())))),
         description["text"],
         description["history"],
         DocumentState.without_files(documents) if documents else None,
     )
 
 
-def _cursor(about: Mapping[str, Any]) -> Cursor:
-    return Cursor(about["epoch"], about["round"], about["step"], tuple(sorted(about.get("ahead", ()))))
-
-
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
-    """What is on an axis. Without frequencies in models written before these were kept."""
+    """The contents of an axis; without frequencies in models written before these were stored."""
     names, words, size = FREQUENCIES if about.get("counted") else {}, None, about["size"]
     if about["named"]:
         values = _read(place / "words", None, ("uint8",))
@@ -89,33 +97,25 @@ def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
     return found
 
 
-def _components(description: dict[str, Any], method: Method) -> dict[str, int]:
-    found = description["components"]
-    if set(found) != set(method.model.components):
-        raise FieldError(
-            f"components are {sorted(found)}, but method {method.name!r} has {method.model.components}"
-        )
-    return {name: found[name] for name in method.model.components}
-
-
 def _arrays(
-    state: Place, description: dict[str, Any], method: Method, axes: Mapping[str, Vocabulary]
+    state: Place,
+    description: dict[str, Any],
+    method: Method,
+    axes: Mapping[str, Vocabulary],
+    components: Mapping[str, int],
 ) -> dict[str, LazyArray]:
     """Every array of the method's model, and the companions that its schemes ask for."""
-    components = _components(description, method)
     sizes = {"none": 1, **components, **{name: max(1, len(names)) for name, names in axes.items()}}
     expected = array_specs(method)
     found = {name: (a["axis"], a["normalised_over"]) for name, a in description["arrays"].items()}
     wanted = {name: (spec.rows, spec.normalised_over) for name, spec in expected.items()}
-    old_prior = description["version"] == 1 and expected.get(DOC_TOPIC_PRIOR)
-    if found != {
-        name: about for name, about in wanted.items() if not (old_prior and name == DOC_TOPIC_PRIOR)
-    }:
+    old_prior = {DOC_TOPIC_PRIOR} & {*expected} if description["version"] == 1 else set()
+    if found != {name: about for name, about in wanted.items() if name not in old_prior}:
         raise FieldError(f"the arrays are {found}, but method {method.name!r} has {wanted}")
     arrays = {}
     for name, spec in expected.items():
         n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
-        if old_prior and name == DOC_TOPIC_PRIOR:
+        if name in old_prior:
             values = _read(state / name, (n_columns,), ("float64",))
             check_range((state / name).url, values, SMALLEST_PRIOR, LARGEST_PRIOR)
             arrays[name] = LazyArray.zeros(1, n_columns, axis="none", dtype=spec.dtype, normalised_over=None)
@@ -157,7 +157,7 @@ def _read(place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...]) -
     CorpusDamaged
         When it is missing or damaged.
     FieldError
-        When its shape or its type is not what it must be.
+        When its shape or its type is wrong.
     """
     array = ChunkedArray(place, place.url, "restore the model from a copy, or learn it again")
     allowed = (None,) if shape is None else shape
@@ -172,13 +172,6 @@ def _read(place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...]) -
         )
     values: np.ndarray = array[:].reshape(array.shape)
     return values
-
-
-def _options(description: dict[str, Any], method: Method) -> dict[str, Any]:
-    """The options of the kernels."""
-    options = method.kernel_options(description["options"])
-    check_options(method, options)
-    return options
 
 
 def _method(description: dict[str, Any], given: Method | None) -> Method:
@@ -220,3 +213,79 @@ def _as_saved(schemes: Mapping[str, Scheme], saved: Mapping[str, Mapping[str, An
         own = {k: v for k, v in saved.get(name, {}).items() if k in known}
         found[name] = replace(scheme, **own)  # type: ignore[type-var]
     return found
+
+
+def check_parts(name: str, parts: Mapping[str, np.ndarray], normalised_over: str | None) -> None:
+    """Check the values of an array's parts.
+
+    Statistics of distributions may be below 0 only by rounding: labels that were added and taken away again in thirds.
+
+    Parameters
+    ----------
+    name : of the array, for the message
+    parts : {name in `PARTS`: values}, with the shapes and types of a `LazyArray`
+    normalised_over : None where statistics may be negative: changes of a prior, a momentum
+
+    Raises
+    ------
+    FieldError
+        When a value is not finite or outside its range, or the sums do not match the statistics.
+    """
+    raw, scale = parts["raw"], parts["scale"]
+    digits = (
+        np.sqrt(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
+    )  # half of the digits of the largest value
+    for part in ("raw", "sums"):
+        rounding = float(digits) * min(float(parts[part].max(initial=0)), sys.float_info.max)
+        check_range(
+            f"{name}/{part}", parts[part], -sys.float_info.max if normalised_over is None else -rounding
+        )
+    check_range(f"{name}/scale", scale, SMALLEST_SCALE)
+    check_range(f"{name}/prior", parts["prior"], 0.0, LARGEST_PRIOR)
+    largest = max(
+        float(raw.max(initial=0)), -float(raw.min(initial=0))
+    )  # absolute, without a copy of the array
+    if raw.dtype.kind == "f" and largest * scale.max() > np.finfo(raw.dtype).max:
+        raise FieldError(f"{name} holds values whose products with their scale are not finite")
+    if name.endswith(f".{COUNT}"):
+        check_range(name, parts["prior"] + raw[:1, :1] * scale[:1], most=MOST_STEPS)
+    _check_sums(name, raw, scale, parts["sums"])
+
+
+def _check_sums(name: str, raw: np.ndarray, scale: np.ndarray, sums: np.ndarray) -> None:
+    """Sums are kept beside the rows, which are rounded to their type at each addition, and drift from them."""
+    found, size = np.zeros(len(sums)), np.zeros(len(sums))
+    for start in range(0, len(raw), _BLOCK_ROWS):
+        rows = raw[start : start + _BLOCK_ROWS] * scale
+        found += rows.sum(axis=0)
+        size += np.abs(rows, out=rows).sum(axis=0)
+    if not (np.abs(found - sums) <= _DRIFT * max(size.max(initial=0.0), 1e-30)).all():
+        column = int(np.argmax(np.abs(found - sums)))
+        raise FieldError(
+            f"{name}/sums of column {column} is {sums[column]:g}, but scale times the rows of raw add up to "
+            f"{found[column]:g}"
+        )
+
+
+def check_frequency(name: str, values: np.ndarray) -> None:
+    """Check how often words occur: numbers of documents that JSON could carry, so that more can be added, and tokens.
+
+    Raises
+    ------
+    FieldError
+    """
+    check_range(name, values, most=LARGEST if values.dtype.kind == "i" else sys.float_info.max)
+
+
+def check_range(name: str, values: np.ndarray, least: float = 0.0, most: float = sys.float_info.max) -> None:
+    """Check that all values are in a range; NaN is in none.
+
+    Raises
+    ------
+    FieldError
+        When one is not.
+    """
+    if values.size and not least <= float(values.min()) <= float(values.max()) <= most:
+        raise FieldError(
+            f"{name} holds values from {values.min():g} to {values.max():g}, outside {least:g} .. {most:g}"
+        )

@@ -1,14 +1,17 @@
-"""What each field of a stored model may hold. The file may come from anywhere; its figures go to compiled loops."""
+"""The schema of a stored model, and rules that all declarations share, so that whatever is declared can be stored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from inspect import signature
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.stored.manifest import TEXT
 from bigtopic.corpus.stored.schema import MOST_WORDS
+from bigtopic.errors import SettingError
 from bigtopic.storage.json_rules import (
     FieldError,
     Rule,
@@ -27,18 +30,29 @@ from bigtopic.storage.json_rules import (
 
 __all__ = [
     "ARRAY_NAME",
+    "DTYPES",
     "METHOD_NAME",
     "MOST_STEPS",
     "NAME",
     "SETTINGS",
     "SIZE",
+    "Kinds",
+    "check_arguments",
     "check_description",
+    "check_dtype",
+    "check_kinds",
+    "check_storable",
+    "choose",
+    "is_number",
+    "is_whole",
     "plain",
+    "require",
     "upgraded",
 ]
 
+DTYPES = ("float32", "float64", "int32", "int64")  # the compiled loops on params and statistics are of these
 NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
-# Beside the arrays of a model lie what is on its axes, and how often.
+# Beside the arrays of a model, its folder holds the contents of its axes, and their frequencies.
 ARRAY_NAME = text(
     r"(?!(words|axes|document_frequency|frequency)$)[A-Za-z_][A-Za-z0-9_]{0,99}",
     "a name of letters, digits and underscores, and not words, axes, document_frequency or frequency",
@@ -177,7 +191,7 @@ def _check_cursor(cursor: Mapping[str, Any], where: str) -> None:
 
 
 def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The description as version 2 has it. In version 1 the number of topics is that of the only array, and the prior
+    """The description in the form of version 2. In version 1 the only array gives the number of topics, and the prior
     of documents' topics has no statistics.
 
     Raises
@@ -202,3 +216,67 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+Kinds = Mapping[str, tuple[Any, str]]  # {attribute: (types, in words)}
+
+
+def require(allowed: Any, message: str) -> None:
+    """Refuse a declaration that is not allowed.
+
+    Raises
+    ------
+    SettingError
+        Like all checks of declarations: names what is declared, the value found, and what is allowed.
+    """
+    if not allowed:
+        raise SettingError(message)
+
+
+def check_kinds(where: str, declared: Any, kinds: Kinds) -> None:
+    """Check that attributes are of these types. Raises SettingError like `require`."""
+    for name, (types, wanted) in kinds.items():
+        value = getattr(declared, name)
+        require(isinstance(value, types), f"{where}: {name}={value!r:.60}, but must be {wanted}")
+
+
+def check_arguments(where: str, function: Any, *names: str) -> None:
+    """Check that a function takes so many arguments by position, if that can be found out. Raises like `require`."""
+    try:
+        own = signature(function)
+    except (TypeError, ValueError):  # of a compiled one
+        return
+    try:
+        own.bind(*names)
+    except TypeError as error:
+        raise SettingError(
+            f"{where} takes other arguments: {error}; it is called with {', '.join(names)}"
+        ) from error
+
+
+def check_storable(where: str, value: Any, rule: Rule) -> None:
+    """Check that a model with this value can be saved and loaded. Raises SettingError like `require`."""
+    try:
+        rule(plain(value), where)
+    except FieldError as error:
+        raise SettingError(f"{error}; it is saved with the model") from error
+
+
+def check_dtype(where: str, dtype: Any) -> None:
+    """Check the name of a dtype of the params and statistics. Raises SettingError like `require`."""
+    require(isinstance(dtype, str) and dtype in DTYPES, f"{where} has dtype={dtype!r:.60}; {choose(DTYPES)}")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is a whole number, and not a truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a real number, and not a truth value."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def choose(names: Iterable[Any]) -> str:
+    """The end of a message, with the known names."""
+    return f"choose one of: {', '.join(map(str, names)) or 'none'}"

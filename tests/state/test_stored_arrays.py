@@ -15,7 +15,7 @@ from bigtopic.kernels import load
 from bigtopic.methods import Method
 from bigtopic.schemes.add import Add
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.stored.array_rules import check_parts
+from bigtopic.state.model_reader import check_parts
 from bigtopic.storage.json_rules import FieldError
 
 X = np.random.default_rng(0).poisson(0.4, (120, 30))

@@ -113,6 +113,8 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
 
     _priors: ClassVar = ("author_topic_prior", "topic_word_prior")
     _models: ClassVar = "topics of authors, such as those of method 'author-vb'"
+    author_topic_prior: float | np.ndarray | None
+    learn_author_topic_prior: str | None
 
     def __init__(
         self,

@@ -76,6 +76,9 @@ class DualTopicModel(TopicLearning):
     )
     n_row_topics: int
     n_column_topics: int
+    row_topic_prior: float | np.ndarray | None
+    column_topic_prior: float | np.ndarray | None
+    joint_prior: float | np.ndarray | None
     learn_row_topic_prior = learn_column_topic_prior = learn_joint_prior = None
     max_doc_update_iter = mean_change_tol = None
 

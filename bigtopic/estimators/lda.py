@@ -95,6 +95,9 @@ class LDA(TopicLearning):
     array([0., 0.])
     """
 
+    doc_topic_prior: float | np.ndarray | None
+    learn_doc_topic_prior: str | None
+
     def __init__(
         self,
         n_components: int = 10,

@@ -49,16 +49,20 @@ class TopicLearning(DocumentQuestions):
     batch_size: int | None
     max_iter: int | None
     max_time: float | None
+    tol: float | None
     learning_decay: float | None
     learning_offset: float | None
     average: float | None = None
     replicas: int | None = None
     replica_updates: int | None = None
+    max_doc_update_iter: int | None
+    mean_change_tol: float | None
     options: Mapping[str, Any] | None
     total_samples: float | None
     init: Any
     random_state: int | np.random.RandomState | None
     order: str
+    slice_size: int | None
     validation: Any
     evaluate_every: int | None
     patience: int | None

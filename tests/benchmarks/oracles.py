@@ -123,7 +123,7 @@ def scores(given: argparse.Namespace, topics: list[int]) -> None:
     caption = (
         f"{topics[0]} topics, priors {prior:g} and {of_words:g}, {given.sweeps} sweeps, {given.seeds} seeds; the mean "
         f"is of {len(sampled(given.sweeps))} samples, {APART} sweeps apart. Means over seeds and their standard "
-        "errors, those of differences paired by seed."
+        "errors, of differences paired by seed."
     )
     results.report(given, "oracles-scores", caption, rows, figures)
 

@@ -108,22 +108,27 @@ def with_spread(values: Sequence[float], digits: int = 2) -> str:
     return f"{figure(middle, digits)} ({figure(low, digits)} – {figure(high, digits)})"
 
 
-def fill(page: str, records: Sequence[dict[str, Any]]) -> str:
-    """The page with the last record of each name between its marks; what has no record stays as it is."""
+def fill(page: str, records: Sequence[dict[str, Any]], up: str = "") -> str:
+    """The page with the last record of each name between its marks; what has no record stays as it is.
+
+    `up` leads from the folder of the page to docs/, as "../" does.
+    """
     last = {record["name"]: record for record in records}
     return MARKS.sub(
-        lambda match: match[1] + _shown(last[match[2]]) + match[3] if match[2] in last else match[0], page
+        lambda match: match[1] + _shown(last[match[2]], up) + match[3] if match[2] in last else match[0], page
     )
 
 
-def _shown(record: dict[str, Any]) -> str:
-    picture = f"![{record['caption']}]({record['picture']})\n\n" if record["picture"] else ""
+def _shown(record: dict[str, Any], up: str) -> str:
+    picture = f"![{record['caption']}]({up}{record['picture']})\n\n" if record["picture"] else ""
     return f"{record['caption']}\n\n{picture}{record['table']}\n"
 
 
 if __name__ == "__main__":
     lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-    for page in PAGES.glob("*.md"):
+    records = [json.loads(line) for line in lines]
+    for page in PAGES.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         if MARKS.search(text):
-            page.write_text(fill(text, [json.loads(line) for line in lines]), encoding="utf-8")
+            up = "../" * (len(page.relative_to(PAGES).parts) - 1)
+            page.write_text(fill(text, records, up), encoding="utf-8")

@@ -9,6 +9,7 @@ import pytest
 from bigtopic import methods
 
 ROOT = Path(__file__).parents[2]
+NUMBER = re.compile(r"-?\d+(?:[,.]\d+)*")
 
 
 @pytest.mark.parametrize(("script", "picture"), [("draw_round", "round"), ("draw_flow", "data-flow")])
@@ -66,10 +67,41 @@ def test_the_methods_that_learn_priors_are_those_of_the_page():
     assert {name: words for row, words in found for name in re.findall("`([^`]+)`", row)} == learn
 
 
-def test_every_benchmark_has_a_section():
-    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+def sections_of_benchmarks():
+    """{(page below docs/benchmarks, benchmark): text of its section}."""
+    found = {}
+    for page in sorted((ROOT / "docs" / "benchmarks").glob("*.md")):
+        _, *parts = re.split(r"^## `(.*)`$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        found |= {(page.name, name): text for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    return found
+
+
+def test_every_benchmark_has_a_section_with_its_command():
+    sections = sections_of_benchmarks()
     names = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))["names"]()
-    assert sorted(re.findall(r"^## `(.*)`$", page, re.MULTILINE)) == names
+    assert sorted(name for _, name in sections) == names
+    command = ".venv/bin/python -m tests.benchmarks "
+    assert not [name for (_, name), text in sections.items() if f"\n{command}{name}" not in text]
+
+
+def test_every_benchmark_is_in_the_summary_where_links_to_it_used_to_lead():
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    rows = re.findall(r'^\| <a id="(\w+)"></a>\[`(\w+)`\]\(benchmarks/([^#)]+)#(\w+)\)', page, re.MULTILINE)
+    assert sorted(rows) == sorted((name, name, page, name) for page, name in sections_of_benchmarks())
+
+
+def test_figures_of_the_summary_are_on_the_pages_that_it_links():
+    sections = sections_of_benchmarks()
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    n_figures = 0
+    for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        links = re.findall(r"\]\(benchmarks/([^#)]+)#(\w+)\)", part)
+        known = {n for link in links for n in NUMBER.findall(sections[link])}
+        rows = [line for line in part.splitlines() if line.startswith("|") and "<a id" not in line]
+        figures = [n for row in rows for n in NUMBER.findall(re.sub(r"`[^`]*`|\]\([^)]*\)", "", row))]
+        assert not {*figures} - known, f"{part.splitlines()[0]}: figures that no linked page has"
+        n_figures += len(figures)
+    assert n_figures > 50
 
 
 def test_the_benchmark_of_kernels_counts_what_each_must_do():

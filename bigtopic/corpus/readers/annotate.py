@@ -28,6 +28,7 @@ __all__ = ["AnnotatedReader", "values_beside"]
 
 Name = tuple[str, ...]
 _ROWS: Name = ("rows",)
+_PARENT = "parent"  # the column with the ids of divided documents
 
 
 def values_beside(
@@ -185,9 +186,6 @@ class AnnotatedReader:
                 block = replace(block, ids=list(map(str, values)))
         block = replace(block, columns=columns)
         return block if block.parents is None else _named_pieces(block, chunk.name)
-
-
-_PARENT = "parent"
 
 
 def _named_pieces(block: RawBlock, where: str) -> RawBlock:

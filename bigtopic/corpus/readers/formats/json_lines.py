@@ -20,6 +20,7 @@ from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import count_documents, decode, filled_lines
 from bigtopic.corpus.readers.containers.pieces import PieceStream, chunk_bytes, first_line, pieces, too_long
 from bigtopic.corpus.readers.signatures import refuse_foreign
+from bigtopic.corpus.readers.support.documents import TOO_DEEP
 from bigtopic.corpus.readers.support.header import BODIES
 from bigtopic.corpus.readers.support.records import RecordReader, record_layout
 from bigtopic.corpus.readers.support.roles import TableLayout
@@ -189,11 +190,8 @@ class JsonLinesReader(RecordReader):
             at = getattr(error, "pos", begins[-1] if begins else 0)
             raise InputError(f"{line(at)} is not JSON ({getattr(error, 'msg', error)}); correct it") from None
         except RecursionError:
-            raise InputError(f"{line(begins[-1] if begins else 0)} {_TOO_DEEP}") from None
+            raise InputError(f"{line(begins[-1] if begins else 0)} {TOO_DEEP}") from None
         return items, lambda i: line(begins[i])
-
-
-_TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
 
 
 def _once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -214,7 +212,7 @@ def _load(line: str, i: int, place: Any) -> Any:
     except ValueError as error:
         raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None
     except RecursionError:
-        raise InputError(f"{place(i)} {_TOO_DEEP}") from None
+        raise InputError(f"{place(i)} {TOO_DEEP}") from None
 
 
 @dataclass(frozen=True)

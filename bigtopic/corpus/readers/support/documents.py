@@ -36,8 +36,9 @@ from bigtopic.corpus.text.tokens import CollocationCounts, NotAWord
 from bigtopic.corpus.text.utf8 import Utf8Lines
 from bigtopic.errors import InputError, warn
 
-__all__ = ["DocumentReader", "Documents", "kind_of", "kind_of_all"]
+__all__ = ["TOO_DEEP", "DocumentReader", "Documents", "kind_of", "kind_of_all"]
 
+TOO_DEEP = "nests lists or objects too deeply to be read; a document has at most three levels"
 _PARAGRAPH = 3  # words, in the mean
 _WANTED = {"text": "a string", "tokens": "a list of strings", **WANTED}
 
@@ -202,9 +203,7 @@ class DocumentReader(Reader):
             return self._parsed(documents, chunk)
         except RecursionError:
             place = documents.place(documents.first(_is_deep) or 0)
-            raise InputError(
-                f"{place} nests lists or objects too deeply to be read; a document has at most three levels"
-            ) from None
+            raise InputError(f"{place} {TOO_DEEP}") from None
 
     def _parsed(self, documents: Documents, chunk: Chunk) -> RawBlock:
         self._check_kind(documents)

@@ -242,31 +242,31 @@ class TriplesReader(Reader):
         return RawBlock(indptr, words, counts, first_row=chunk.first_row, n_zeros=zeros)
 
     def _error(
-        self, code: int, data: np.ndarray, position: int, chunk: Chunk, source: TripleFile
+        self, code: int, data: np.ndarray, position: int, chunk: Chunk, file: TripleFile
     ) -> InputError:
         from bigtopic.corpus.readers.support import _kernels as kernels
 
-        line = first_line(chunk, source.file) + count_byte(data[:position], b"\n")
+        line = first_line(chunk, file.file) + count_byte(data[:position], b"\n")
         text = data[position : position + 200].tobytes()
         shown = text.split(b"\n")[0].decode("utf-8", "replace").strip()
         place = f"{chunk.name}, line {line}: {shown!r}"
         if code == kernels.BAD_ID:
-            named = f"{source.n_words} words" + (", as in the vocabulary" if self.vocabulary else "")
+            named = f"{file.n_words} words" + (", as in the vocabulary" if self.vocabulary else "")
             return InputError(
-                f"{place} has a word id outside 1 .. {source.n_words}; the header says {named}: "
+                f"{place} has a word id outside 1 .. {file.n_words}; the header says {named}: "
                 "correct the ids (they count from 1) or the header"
             )
         if code in (kernels.BAD_COUNT, kernels.FRACTION):
             return _wrong_count(place, code == kernels.FRACTION)
         if code == kernels.BAD_ORDER:
             document = _document(text)
-            if 1 <= document <= source.n_docs:
+            if 1 <= document <= file.n_docs:
                 return _out_of_order(place, document)
             return InputError(
-                f"{place} has a document id outside 1 .. {source.n_docs}, which the header says; "
+                f"{place} has a document id outside 1 .. {file.n_docs}, which the header says; "
                 "correct the ids (they count from 1) or the header"
             )
-        wanted = "three numbers: document, word, count" if source.has_count else "two numbers: document, word"
+        wanted = "three numbers: document, word, count" if file.has_count else "two numbers: document, word"
         return InputError(f"{place} is not {wanted}; correct the line or force another format")
 
 

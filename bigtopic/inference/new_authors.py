@@ -23,7 +23,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPICS
-from bigtopic.schemes.replace_rows import ReplaceRows
+from bigtopic.schemes.replace import ReplaceRows
 from bigtopic.state.axes import axes_of, mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params

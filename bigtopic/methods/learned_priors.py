@@ -12,8 +12,7 @@ from bigtopic.methods.table import TABLE
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.schemes.own_prior import OwnPrior
-from bigtopic.schemes.own_row_prior import OwnRowPrior
+from bigtopic.schemes.own_prior import OwnPrior, OwnRowPrior
 
 __all__ = ["learning"]
 

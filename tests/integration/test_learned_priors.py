@@ -35,7 +35,7 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.dirichlet import LearnedPrior
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.interpolate import InterpolateNormalised
 from bigtopic.state import model_store
 from bigtopic.state.checkpoints.checkpoint import Checkpoint
 from bigtopic.state.new_model import new_model

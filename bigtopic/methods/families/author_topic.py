@@ -10,10 +10,8 @@ from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_O
 from bigtopic.models.author_topic_with_variances import AUTHOR_TOPIC_WITH_VARIANCES, COUNTED
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_rows import InterpolateRows
-from bigtopic.schemes.keep import Keep
-from bigtopic.schemes.replace import Replace
+from bigtopic.schemes.interpolate import Interpolate, InterpolateRows
+from bigtopic.schemes.replace import Keep, Replace
 from bigtopic.types import Scheme
 
 __all__ = ["METHODS"]

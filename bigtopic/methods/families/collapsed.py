@@ -6,8 +6,7 @@ from bigtopic.methods.formula import Formula
 from bigtopic.methods.method import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.models.lda_with_variances import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.schemes.interpolate import Interpolate
 
 __all__ = ["METHODS"]

@@ -6,7 +6,7 @@ from bigtopic.methods.method import Method
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.replace_rows import ReplaceRows
+from bigtopic.schemes.replace import ReplaceRows
 
 __all__ = ["METHODS"]
 

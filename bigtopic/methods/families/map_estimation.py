@@ -5,8 +5,7 @@ from __future__ import annotations
 from bigtopic.methods.method import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.interpolate import Interpolate, InterpolateNormalised
 from bigtopic.schemes.replace import Replace
 
 __all__ = ["METHODS"]

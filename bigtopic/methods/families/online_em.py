@@ -8,8 +8,7 @@ from bigtopic.methods.formula import Formula
 from bigtopic.methods.method import Method, Prior
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.gamma_prior import GammaPrior
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_raw import InterpolateRaw
+from bigtopic.schemes.interpolate import Interpolate, InterpolateRaw
 
 __all__ = ["METHODS"]
 

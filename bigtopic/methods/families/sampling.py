@@ -5,10 +5,8 @@ from __future__ import annotations
 from bigtopic.methods.method import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.models.lda_samples import LDA_SAMPLES
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.add import Add, DecayAdd
+from bigtopic.schemes.interpolate import Interpolate, InterpolateNormalised
 from bigtopic.schemes.langevin import Langevin
 
 __all__ = ["METHODS"]

@@ -7,8 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from bigtopic.methods.method import Method
-from bigtopic.methods.notes import NOTES
-from bigtopic.methods.papers import bibtex_of
+from bigtopic.methods.notes import NOTES, bibtex_of
 from bigtopic.methods.settings import settings_of
 
 __all__ = ["WIDTH", "MethodDetails", "details_of", "wrapped"]

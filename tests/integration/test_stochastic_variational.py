@@ -20,8 +20,8 @@ from bigtopic.learning.rounds import Settings, iteration_of
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
-from bigtopic.methods.learned_priors import learning
-from bigtopic.methods.until_rest import UntilRest
+from bigtopic.methods.method import UntilRest
+from bigtopic.methods.settings import learning
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes.interpolate import Interpolate, InterpolateRaw
 from bigtopic.state.new_model import new_model

@@ -6,7 +6,7 @@ weights before it as the prior; since both documents and topics go on from where
 the bound.
 
 `moved` tells how far it is from rest: sum_dk |gamma_dk - that of the previous inner iteration|, in tokens; all of them
-in the first inner iteration. `UntilRest` of `bigtopic.methods.until_rest` is a rule for it.
+in the first inner iteration. `UntilRest` of `bigtopic.methods.method` is a rule for it.
 
 Cost: that of `vb`, less in later inner iterations.
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bigtopic.methods.method import Method
-from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
-from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
-from bigtopic.models.author_topic_with_variances import AUTHOR_TOPIC_WITH_VARIANCES, COUNTED
+from bigtopic.models.author_topic import (
+    AUTHOR_DOCUMENTS,
+    AUTHOR_TOPIC,
+    AUTHOR_TOPIC_ONLINE,
+    AUTHOR_TOPIC_PRIOR,
+    AUTHOR_TOPIC_WITH_VARIANCES,
+    AUTHOR_TOPICS,
+    COUNTED,
+)
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate, InterpolateRows

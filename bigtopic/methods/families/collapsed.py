@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bigtopic.methods.formula import Formula
-from bigtopic.methods.method import Method
-from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.models.lda_with_variances import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES
+from bigtopic.methods.method import Formula, Method
+from bigtopic.models.lda import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES, TOPIC_WORDS
 from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.schemes.interpolate import Interpolate
 

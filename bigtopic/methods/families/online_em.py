@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bigtopic.methods.formula import Formula
-from bigtopic.methods.method import Method, Prior
+from bigtopic.methods.method import Formula, Method, Prior
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.gamma_prior import GammaPrior
 from bigtopic.schemes.interpolate import Interpolate, InterpolateRaw

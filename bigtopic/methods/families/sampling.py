@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bigtopic.methods.method import Method
-from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.models.lda_samples import LDA_SAMPLES
+from bigtopic.models.lda import LDA_SAMPLES, TOPIC_WORDS
 from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.schemes.interpolate import Interpolate, InterpolateNormalised
 from bigtopic.schemes.langevin import Langevin

@@ -100,7 +100,7 @@ def log_probabilities(asked: Asked, block: Block) -> Values:
 
 def check_signed(docs: Docs) -> None:
     """Refuse documents without a known author. Raises InputError like `log_probabilities`."""
-    from bigtopic.kernels.author_topic.support.lists import first_unsigned
+    from bigtopic.kernels.support.authors import first_unsigned
 
     if (row := first_unsigned(docs)) is not None:
         raise InputError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.errors import ModelError
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.slice_loop import add_up
 from bigtopic.state import _kernels
 from bigtopic.state.additions import Additions
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from bigtopic import kernels
 from bigtopic.errors import InputError, SettingError
 from bigtopic.kernels.sampling import gibbs, gibbs_boosted
-from bigtopic.kernels.support import gibbs as _gibbs
+from bigtopic.kernels.support import labels as _gibbs
 from bigtopic.types import CallSize, Docs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -23,10 +23,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from bigtopic.kernels.collapsed import cvb0
-from bigtopic.kernels.support.entry import OUTER, frozen
+from bigtopic.kernels.support.entry import State, frozen, outer
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -34,7 +33,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 __all__ = ["KERNEL", "run"]
 
 
-@njit(**OUTER)
+@outer
 def _mix(columns, transfer, out):
     """`out` += columns @ transfer, each row by itself: in a product of matrices its last bit depends on the others."""
     for c in range(columns.shape[0]):
@@ -44,9 +43,7 @@ def _mix(columns, transfer, out):
                 out[c, k] += share * transfer[j, k]
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these rows; see the module.
 
     Parameters

@@ -62,7 +62,7 @@ class MethodDetails(dict[str, Any]):
 
 
 def details_of(method: Method, row: dict[str, Any]) -> MethodDetails:
-    """The method in full; `row` is that of the table."""
+    """The method in full; `row` is its row of the table."""
     notes = [
         {"paper": note.paper, "kind": note.kind, "text": note.text}
         for note in NOTES

@@ -1,4 +1,4 @@
-"""Settings of a method by name, changed and listed: those of its kernels, called options there, and of its schemes.
+"""Settings of a method by name, changed and listed: its kernels' settings, called options there, and its schemes'.
 
 `learning` adds the schemes that learn a method's priors.
 """
@@ -85,7 +85,7 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
 
 
 def named(estimator: Any, names: Iterable[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the arguments of these names that an estimator was given.
+    """The arguments of these names that an estimator was given.
 
     Raises
     ------

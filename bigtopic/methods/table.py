@@ -46,7 +46,7 @@ def find(name: object, fits: Callable[[Model], bool] = lambda model: True) -> Me
     Raises
     ------
     SettingError
-        When no method has the name, or several do; lists the names to choose from: those of models that fit.
+        When no method has the name, or several do; lists the names to choose from, of models that fit.
     """
     if not isinstance(name, str):
         raise _unknown(name, fits)
@@ -75,7 +75,7 @@ def _means(name: str, form: str) -> bool:
 def _ambiguous(
     name: str, meant: Mapping[str, Method], absent: Mapping[str, str], fits: Callable[[Model], bool]
 ) -> SettingError:
-    """Names first the methods of models that fit, and of them those of LDA, which most people mean."""
+    """Names first the methods of models that fit, and LDA's before others, which most people mean."""
     order = sorted(meant.items(), key=lambda item: (not fits(item[1].model), item[1].model is not LDA))
     forms = [form if form == method.name else f"{form} ({method.name})" for form, method in order]
     return SettingError(

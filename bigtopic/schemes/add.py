@@ -17,7 +17,7 @@ weights.
     weights <- weights + S      afterwards
 
 The initial statistics only tell the topics apart while the first minibatch is being inferred. With `inner` iterations,
-a round starts from its prior and repeats weights = prior + S until S is that of the weights: streaming variational
+a round starts from its prior and repeats weights = prior + S until S follows from the weights: streaming variational
 Bayes (SVB). With one iteration it is `Add` that forgets what the weights began with.
 
 Reference: Broderick et al. (2013), "Streaming variational Bayes".
@@ -28,7 +28,7 @@ Reference: Broderick et al. (2013), "Streaming variational Bayes".
 
 The first update forgets what the statistics began with: a start is not the past. The prior stays outside, and does not
 decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is sum_j decay^(t - j + 1) C_j; it tends
-to that of decay / (1 - decay) minibatches.
+to the mass of decay / (1 - decay) minibatches.
 
 What is forgotten may fall from update to update, so that the topics come to rest:
 
@@ -90,7 +90,7 @@ class AddToPrior(Add):
 class DecayAdd:
     """A minibatch counts `decay` times once it is added, and `decay` times less after each update that follows.
 
-    The array is in double precision, like that of `Add`, which is the case of decay 1.
+    The array is in double precision, as for `Add`, which is the case of decay 1.
 
     Parameters
     ----------

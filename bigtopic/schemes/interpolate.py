@@ -52,7 +52,13 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import LearningRate, PlainStep, decaying_end, is_number, made_up
+from bigtopic.schemes.schedule import (
+    LearningRate,
+    PlainStep,
+    decaying_end,
+    is_number,
+    staleness_corrected_rate,
+)
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Interpolate", "InterpolateNormalised", "InterpolateRaw", "InterpolateRows"]
@@ -100,7 +106,9 @@ class Interpolate(PlainStep):
             return 0.0, 1.0
         usual = self.schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
-        rate = min(made_up(schedule(info.step, info.n_steps), info.missed), info.largest_step)
+        rate = min(
+            staleness_corrected_rate(schedule(info.step, info.n_steps), info.missed), info.largest_step
+        )
         return rate * total / size, 1.0 - rate
 
 

@@ -8,7 +8,7 @@ standard normal, and scale = (documents of the corpus) / (documents of the minib
     e_t = step_size (1 + t / learning_offset)^-learning_decay, at most 1
 
 r_k Q_vk is Q_vk + scale beta_vk S_k. Without data, Q_vk has the stationary law Gamma(prior, 1) for small e. The array
-must have no prior of its own: see `prior`.
+must have no prior: see `prior`.
 
 Reference: Patterson and Teh (2013), "Stochastic gradient Riemannian Langevin dynamics on the probability simplex",
 whose e is twice this one.
@@ -21,7 +21,7 @@ They are the streams of a counter-based generator: Salmon et al. (2011), "Parall
 `LazyLangevin`: Langevin dynamics whose updates cost the minibatch's words alone: what other words missed is one draw,
 made later.
 
-Without counts of its own, a weight of `langevin` follows a Cox-Ingersoll-Ross process, whose law after any time is
+Without counts, a weight of `langevin` follows a Cox-Ingersoll-Ross process, whose law after any time is
 known: dQ = (prior - r Q) de + sqrt(2 Q) dW. Over the updates t that a row missed, with a_t = e_t r_t of its column,
 
     Q <- tau Gamma(prior + Poisson(Q exp(-A) / tau), 1)

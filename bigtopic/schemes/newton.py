@@ -34,7 +34,7 @@ __all__ = ["FURTHER", "SCHEME", "FixedPoint", "Newton"]
 
 @dataclass(frozen=True)
 class Newton(LearnedPrior):
-    """One step of Newton's method; each row of the array is a prior of its own. For the settings see `LearnedPrior`."""
+    """One step of Newton's method; each row of the array is one prior. For the settings see `LearnedPrior`."""
 
     takes_expected_logs: ClassVar[bool] = True
 
@@ -49,19 +49,13 @@ class Newton(LearnedPrior):
         change = np.zeros(stats.values.shape)
         rows = array.gather(stats.ids)[:, :n].astype(np.float64)
         for row, logs, way in zip(rows, stats.values[:, :n] / info.n_docs, change[:, :n], strict=True):
-            way[:] = share * (self._moved(row, logs) - row)
+            way[:] = share * (self.likelier(row, logs, type(self).moved) - row)
         array.add(AxisStats(stats.ids, change))
-
-    def _moved(self, prior: np.ndarray, mean_logs: np.ndarray) -> np.ndarray:
-        if self.shape == "asymmetric":
-            return self.moved(prior, mean_logs)
-        mean, mean_log = prior.mean(keepdims=True), mean_logs.mean(keepdims=True)
-        return self.moved(mean, mean_log, repeats=len(prior))
 
 
 @dataclass(frozen=True)
 class FixedPoint(Newton):
-    """One step of the iteration; each row of the array is a prior of its own. For the settings see `LearnedPrior`."""
+    """One step of the iteration; each row of the array is one prior. For the settings see `LearnedPrior`."""
 
     moved: ClassVar[Callable[..., np.ndarray]] = staticmethod(fixed_point_step)
 

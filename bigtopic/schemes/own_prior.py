@@ -14,7 +14,7 @@ rows, and moves once a pass, by the share of a step that the updates of the pass
 
 A few topics are few draws for a number per word: topics that once are alike are likeliest under a prior without
 bounds, which keeps them alike. The means of an asymmetric prior are therefore drawn towards their own mean, which is
-that of the symmetric prior,
+the mean of the symmetric prior,
 
     t_v <- (1 - s) t_v + s mean_v t_v,    s = `shrinkage`
 
@@ -169,17 +169,11 @@ class OwnRowPrior(LearnedPrior):
         n_rows = sum(n for _, n in sums)
         logs = np.sum([one for one, _ in sums], axis=0) / n_rows
         prior = np.broadcast_to(array.prior.mean(axis=0), array.n_components)
-        moved = self._moved(prior, logs)
+        moved = self.likelier(prior, logs)
         after = np.ascontiguousarray((prior + self.share(info) * (moved - prior))[None, :])
         array.set_prior(after)
         if self.same:
             info.arrays[self.same].set_prior(after)
-
-    def _moved(self, prior: np.ndarray, logs: np.ndarray) -> np.ndarray:
-        if self.shape == "asymmetric":
-            return newton_step(prior, logs)
-        one = newton_step(prior.mean(keepdims=True), logs.mean(keepdims=True), repeats=len(prior))
-        return np.repeat(one, len(prior))
 
 
 def _sum_of_logs(array: MutableArray, ids: np.ndarray) -> tuple[np.ndarray, int]:

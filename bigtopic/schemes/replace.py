@@ -4,8 +4,8 @@
 
     weights <- prior + S
 
-`ReplaceRows`: weights of the rows seen become prior + their statistics, those of other rows stay: rows that only their
-own documents say something about, such as authors whose documents are all in one minibatch.
+`ReplaceRows`: weights of the rows seen become prior + their statistics, the weights of other rows stay: rows that only
+their own documents say something about, such as authors whose documents are all in one minibatch.
 
     weights_i <- prior + S_i    for rows i of the statistics
 

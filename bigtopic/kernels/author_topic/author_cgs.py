@@ -4,9 +4,10 @@ For a token, a word v of document d, and its authors a, with its own label left 
 
     p(a, k)  prop. to  (eta_v + N_vk) / (sum_v eta_v + N_k)  (alpha_k + N_ak) / (sum_k alpha_k + N_a)
 
-Tokens are visited in stored order, each sees the newest labels of the slice, and those of other slices as they were
-when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the tokens that
-have one. Statistics: what the labels have changed. A label is i K + k for topic k of the i-th author of the document.
+Tokens are visited in stored order, each sees the newest labels of the slice, and the labels of other slices as they
+were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the tokens
+that have one. Statistics: what the labels have changed. A label is i K + k for topic k of the i-th author of the
+document.
 
 Taken out of a sum, a lone token leaves nothing of a tiny prior. So counts with their priors are at least 1e-10.
 

@@ -11,7 +11,7 @@ then r <- q, and m and s follow. The variance of a count is the sum of p (1 - p)
 that the token is in this count: the sum of r_ak over authors for s_vk and s_k, over topics for s_a, and r_ak itself for
 s_ak alone. The exponent is kept between -30 and 30: it is far below where a count is small and uncertain. Without it
 this is the kernel `author_cvb0`, which says in which order entries are visited, what slices see of each other and how
-documents begin. Where each document has an author of its own, it is the kernel `cvb`. Statistics: by how much expected
+documents begin. Where each document has its own author, it is the kernel `cvb`. Statistics: by how much expected
 counts and their variances have changed.
 
 Cost: entries x topics x authors of the document, three divisions and an exponential each. Space: entries x topics x
@@ -76,7 +76,7 @@ def _variance(share):
 
 @_fast
 def _doubt(variance, inverse):
-    """By how much the logarithm of an uncertain count is below that of its mean, which is 1 / `inverse`."""
+    """By how much the logarithm of an uncertain count is below log of its mean, which is 1 / `inverse`."""
     return 0.5 * max(variance, 0.0) * (inverse * inverse)
 
 

@@ -7,11 +7,11 @@ For each distinct word v of a document d, with count c and responsibilities r of
     N_vk, N_k += c (q_k - r_k);  N_ak += c (q_ak - r_ak);  N_a += c (q_a - r_a);  r <- q
 
 where r_k and r_a are sums of r_ak over authors and topics. Entries are visited in stored order, each sees the newest N,
-and one token's own share is excluded. The documents of a slice see each other's responsibilities, and those of other
-slices as they were when the params were read. New documents begin with all of each word in one author and topic at
-random: equal responsibilities would stay equal forever. Where the run began with given topics, an entry begins with
-the q_ak that follow from these and from what has been counted before it. Statistics: by how much the expected counts
-have changed.
+and one token's own share is excluded. The documents of a slice see each other's responsibilities, and the
+responsibilities of other slices as they were when the params were read. New documents begin with all of each word in
+one author and topic at random: equal responsibilities would stay equal forever. Where the run began with given topics,
+an entry begins with the q_ak that follow from these and from what has been counted before it. Statistics: by how much
+the expected counts have changed.
 
 The same is iterative latent responsibilities (kernel `ilr`) for this model; where each document has an author of its
 own, the two agree.
@@ -78,7 +78,7 @@ def _ask(shares, i, n_authors):
 
 @inline
 def _sums(row, n_authors, n_columns, out):
-    """Fill `out` with the sums over topics of what is remembered of each author; returns that of all."""
+    """Fill `out` with the sums over topics of what is remembered of each author; returns the sum of all."""
     known = 0.0
     for a in range(n_authors):
         own, sums = row[a], spread(0.0)
@@ -113,7 +113,7 @@ def _conditional(row, unit, who, word, totals, author_weights, factors, share, f
 
 @inline
 def _remember(unit, fresh, row, n_authors, out):
-    """Remember `unit` times q, and fill `out` with the sums over topics of each author; returns that of all."""
+    """Remember `unit` times q, and fill `out` with the sums over topics of each author; returns the sum of all."""
     known, factor = 0.0, spread(unit)
     for a in range(n_authors):
         own, sums = row[a], spread(0.0)

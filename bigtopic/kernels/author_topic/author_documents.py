@@ -7,7 +7,7 @@ The topics of the tokens of document d, given its authors' topics theta and the 
 and their mean over the tokens. A document whose authors the model does not know is the first of a new author: its
 topics have the prior of an author's, and are inferred by variational Bayes (`vb`).
 
-Cost: 2 x distinct words x topics multiply-adds; without known authors, that of `vb`.
+Cost: 2 x distinct words x topics multiply-adds; without known authors, as `vb`.
 
 Reference: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents".
 """
@@ -69,7 +69,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     -------
     KernelResult
         doc_topics (n_docs, n_components); a document without tokens has the mean of its authors', or of the prior. No
-        statistics; info: that of `vb`.
+        statistics; info as for `vb`.
 
     Raises
     ------

@@ -9,8 +9,8 @@ of the expected logarithms of the authors' topics and of the topics' words, both
 
 Nothing of size authors x topics is kept of a token, and one call is enough: what is optimal follows from e and W alone.
 So a pass over the corpus after which both arrays are replaced is coordinate ascent, in any slices. Every token is
-counted once among the words and once among the authors. Rows of e and W may have factors of their own: those of W
-change nothing, and those of e are evened out in each document.
+counted once among the words and once among the authors. Each row of e and W may have its own factor: factors of W
+change nothing, and factors of e are evened out in each document.
 
 Cost: 3 x distinct words x topics + authors of the document x topics multiply-adds, and nothing else.
 

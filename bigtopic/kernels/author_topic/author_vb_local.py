@@ -6,7 +6,7 @@ which begins with theirs and moves as if all |D_a| documents of author a were li
     gamma_dak = (1 - rho) gamma_ak + rho (alpha_k + |D_a| e_dak sum_v (c_dv / Z_dv) W_vk),    rho = (tau + t)^-kappa
     e_dak = exp E[log theta_dak],    s_dk = sum_a e_dak,    Z_dv = sum_k s_dk W_vk
 
-Statistics are those of `author_vb` with the e from before the last of these moves, so that the scheme's own step with
+Statistics are as in `author_vb`, with the e from before the last of these moves, so that the scheme's own step with
 them is that move: of one document, both are Algorithm 2 of the thesis with M steps, M - 1 of them here if it does not
 rest earlier. Later updates t move the authors of a document less, and in the end not at all, so that both kernels have
 the same fixed points.

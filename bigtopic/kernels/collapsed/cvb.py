@@ -8,7 +8,7 @@ sums over the other tokens of expected counts m and of their variances s = sum r
 
 then r <- a / sum(a), and m and s follow. The exponent is kept between -30 and 30: it is far below where a count is
 small and uncertain. Without it this is the kernel `ilr`, which says in which order entries are visited, what slices see
-of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
+of each other, how documents begin, what the state is and which least values keep rounding errors out. Statistics: by
 how much expected counts and their variances have changed.
 
 Cost: entries x topics, a division and an exponential each. Space: entries x topics numbers on disk, twice.

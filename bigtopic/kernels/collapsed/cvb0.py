@@ -147,7 +147,7 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
 
 @inner
 def _by_length(indptr, order):
-    """order <- the documents, the shortest ones first; those of a length stay in order."""
+    """order <- the documents, the shortest ones first; documents of equal length stay in order."""
     longest = 0
     for d in range(len(order)):
         longest = max(longest, indptr[d + 1] - indptr[d])

@@ -7,21 +7,21 @@ For each distinct word v of a document d, with count c and responsibilities r (o
     N_dk, N_kv, N_k += c (a_k - r_k) ;  r <- a
 
 Entries are visited in storage order, each sees the newest N, and one token's own share r is excluded. The documents of
-a slice see each other's responsibilities, and those of other slices as they were when the params were read. New
-documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever. Where the
-run began with given topics, an entry begins with the a_k that follow from these and from what has been counted before
-it. Statistics: by how much the expected counts have changed.
+a slice see each other's responsibilities, and the responsibilities of other slices as they were when the params were
+read. New documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever.
+Where the run began with given topics, an entry begins with the a_k that follow from these and from what has been
+counted before it. Statistics: by how much the expected counts have changed.
 
 Sums from which an entry takes its own share keep a rounding error, which may be negative or exceed a tiny prior. So
 N_dk is summed without alpha and is at least 0 without the own share, eta_v + N_kv is at least 1e-10, and sum_v eta_v +
 N_k at least eta_v + N_kv. An entry whose a_k are all too small for a number keeps its r.
 
-What is remembered of an entry are numbers in proportion to r; they are rounded first and divided by their sum
-afterwards, so that r sums to 1 and all counts are those of what is remembered: nothing drifts. `KERNEL` keeps float32,
+The state of an entry are numbers in proportion to r; they are rounded first and divided by their sum
+afterwards, so that r sums to 1 and all counts agree with the state: nothing drifts. `KERNEL` keeps float32,
 `HALF` whole numbers up to 65 535 in two bytes, for half of the space.
 
-How it is computed: in float64, whatever the view is. The sum over a_k, and that of the rounded numbers, make an entry
-wait; meanwhile, what is remembered of an entry of the next document is added to that document's N_dk.
+How it is computed: in float64, whatever the view is. The sum over a_k and the sum of the rounded numbers make an entry
+wait; meanwhile, the state of an entry of the next document is added to that document's N_dk.
 
 Cost: entries x topics, a division each. Space: entries x topics numbers on disk, twice.
 

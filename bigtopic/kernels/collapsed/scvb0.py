@@ -7,9 +7,9 @@ always sums to n. Each distinct word v in turn, with count c, moves it as c equa
     q   = (1 - rho_t)^c,  rho_t = (offset + t)^-decay, at most 1
     N_k <- q N_k + (1 - q) n r_k,  t <- t + c
 
-t counts the tokens of the document visited before. After `burn_in` passes over the words, one more counts:
-S_vk = sum_d c r. No token's own share is excluded; at rest N is that of EM with the prior alpha + 1 (kernel `map_em`).
-Document topics: (alpha_k + N_k) / sum.
+t counts the tokens of the document visited before. After `burn_in` passes over the words, one more counts: S_vk = sum_d
+c r. No token's own share is excluded; at rest N is what EM finds with the prior alpha + 1 (kernel `map_em`). Document
+topics: (alpha_k + N_k) / sum.
 
 How it is computed: the pass that visits a word also moves N by the word before it. The sum and the division at the end
 of a word make the next word wait; documents are therefore visited in pairs, a word of each by turns. The results

@@ -5,7 +5,7 @@ responsibilities r of each distinct word of a document:
 
     a_k = (alpha_k + n_dk - r_k) (G_kv + n_kv - r_k) / (G_k + n_k - r_k) ;  a <- a / sum(a)
 
-Documents begin as those of the kernel `ilr` do, those of the first update given the topics that it began with, if any;
+Documents begin as in the kernel `ilr`, in the first update given the topics that it began with, if any;
 they are swept until a sweep moves less than `mean_change_tol` of a token: the mean over tokens of sum_k |a_k - r_k|.
 Statistics: n; the responsibilities are forgotten. With the scheme `DecayAdd`, G is the decayed sum of the past. One
 minibatch of a whole corpus and a decay of 1 are the kernel `ilr`.

@@ -7,8 +7,8 @@ of it. In its turn all of them are removed at once, and R are drawn from one con
 
 D, W and P count the records of a row topic in a row, of a column topic in a column, and of a pair; P_k. and P_.j are
 marginals of P. R = 1 is collapsed Gibbs sampling; as R grows, it comes to be the kernel `dual_ilr`. The rows of a slice
-see each other's newest labels, and those of other slices as they were when the params were read. A record without a
-label, of a row that is new, gets a pair at random, one of row topic t and column topic t, or of a given joint
+see each other's newest labels, and the labels of other slices as they were when the params were read. A record without
+a label, of a row that is new, gets a pair at random, one of row topic t and column topic t, or of a given joint
 distribution; where the run began with given topics, one drawn from p_kj. Statistics: by how much the labels have
 changed the counts.
 
@@ -16,8 +16,8 @@ Taken out of a sum, a lone record leaves nothing of a tiny prior. So beta_r + D_
 and what they are divided by is at least as large.
 
 How it is computed: with b_j the middle factor, sum_j b_j (alpha + P_kj) is found for all k together, a vector for each
-j; a draw finds the row topic first, among running sums, and then the column topic among those of its pairs, for which P
-is kept with the row topics first, too. Up to 16 topics are one vector, which stays in registers.
+j; a draw finds the row topic first, among running sums, and then the column topic among the sums of its pairs, for
+which P is kept with the row topics first, too. Up to 16 topics are one vector, which stays in registers.
 
 Cost of a record: row topics x column topics, a multiply-add each. 4 bytes per label on disk, twice.
 
@@ -65,7 +65,7 @@ _HALF, _LANES, _LANE = np.uint64(HALF), np.uint64(LANES), np.uint64(HALF - 1)
 
 # Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
 # padded to whole vectors of HALF, of column topics at least one of LANES: with zeros, and totals with infinity. `zero`
-# is a vector, as long as those of a loop.
+# is a vector, as long as the vectors of a loop.
 
 
 class _Room(NamedTuple):

@@ -1,6 +1,6 @@
 """CVB0 of rows with the topics of the columns and the joint distribution held fixed.
 
-Given these, the records of a row are those of a document of LDA, with the row topics as its topics:
+Given these, the records of a row are a document of LDA, with the row topics as its topics:
 
     p(column c | row topic k)  =  sum_j T_kj p(c | j),   T_kj = (alpha + P_kj) / (n_rows beta_r + P_k.)
 
@@ -12,9 +12,9 @@ p(c | k),
 
 are the expected counts of these rows, with no sum over the pairs of an entry. The rows of a call do not interact.
 
-Cost: that of `cvb0` with the row topics, and for each distinct column of a call row topics x column topics.
+Cost: as `cvb0` with the row topics, and for each distinct column of a call row topics x column topics.
 
-References: those of `cvb0`; Rugeles et al., "Infinite latent state replication", equation 5.12.
+References: as for `cvb0`; Rugeles et al., "Infinite latent state replication", equation 5.12.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _records(docs: Docs, doc_topics: Any, prior: np.ndarray) -> np.ndarray:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `cvb0`, p(column | row topic) and what is divided by it."""
+    """As of `cvb0`, p(column | row topic) and what is divided by it."""
     n_row_columns = -(-size.rows["joint"] // LANES) * LANES
     inner = size._replace(columns={"topic_words": n_row_columns})
     by_word = size.rows["column_topics"] * n_row_columns * 4

@@ -8,13 +8,13 @@ For each entry, of row d and column c with count n, and its responsibilities r, 
     D_dk += n (s_k. - r_k.) ;  W_cj += n (s_.j - r_.j) ;  P_kj += n (s_kj - r_kj) ;  r <- s
 
 D, W and P are the expected counts of `dual_cgs`; one record's own share r is excluded. Entries are visited in storage
-order, each sees the newest counts. The rows of a slice see each other's responsibilities, and those of other slices as
-they were when the params were read. A new entry begins with all of its records in one pair, drawn as by `dual_cgs`:
-equal responsibilities would stay equal forever. Where the run began with given topics, it begins with the s_kj that
-follow from these and from what has been counted before it. Statistics: by how much the counts have changed.
+order, each sees the newest counts. The rows of a slice see each other's responsibilities, and the responsibilities of
+other slices as they were when the params were read. A new entry begins with all of its records in one pair, drawn as by
+`dual_cgs`: equal responsibilities would stay equal forever. Where the run began with given topics, it begins with the
+s_kj that follow from these and from what has been counted before it. Statistics: by how much the counts have changed.
 
-What is remembered are numbers in proportion to r; they are rounded first and divided by their sum afterwards, so that
-all counts are those of what is remembered.
+The state are numbers in proportion to r; they are rounded first and divided by their sum afterwards, so that
+all counts agree with the state.
 
 Cost: entries x row topics x column topics, a few operations each. Space: as many numbers on disk, twice; `dual_mf`
 needs row topics + column topics for each entry.

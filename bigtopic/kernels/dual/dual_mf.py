@@ -1,14 +1,14 @@
 """Mean-field inference of the dual topic model: `dual_ilr` with memory that is linear in the topics, not quadratic.
 
 Records and the joint distribution are independent in the posterior, so that an entry need not take its own share out of
-P, and what is remembered of it are the marginals u, of row topics, and v, of column topics:
+P, and its state are the marginals u, of row topics, and v, of column topics:
 
     a_k   = (beta_r + D_dk - u_k) / (n_rows beta_r + D_.k - u_k)
     b_j   = (beta_c + W_cj - v_j) / (n_columns beta_c + W_.j - v_j)
     s_kj  = a_k b_j (alpha + P_kj) ;  s <- s / sum(s)
     D_dk += n (s_k. - u_k) ;  W_cj += n (s_.j - v_j) ;  u_k <- s_k. ;  v_j <- s_.j
 
-D and W are those of `dual_ilr`, as are starts and the order of visits. Statistics: by how much D and W have changed,
+D, W, starts and the order of visits are as in `dual_ilr`. Statistics: by how much D and W have changed,
 and the expected counts P of these rows.
 
 How it is computed: only s_k. and s_.j are, as a_k sum_j b_j (alpha + P_kj) and b_j sum_k a_k (alpha + P_kj). Divided by
@@ -18,7 +18,7 @@ to 16 topics are one vector, which stays in registers.
 Cost: entries x row topics x column topics, three multiply-adds each. Space: entries x (row topics + column topics)
 numbers on disk, twice.
 
-References: those of `dual_ilr`.
+References: as for `dual_ilr`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _HALF, _LANES = np.uint64(HALF), np.uint64(LANES)
 
 # Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
 # padded with zeros to whole vectors of HALF, of column topics at least one of LANES, but totals with infinity. `zero`
-# is a vector, as long as those of a loop.
+# is a vector, as long as the vectors of a loop.
 
 
 class _Side(NamedTuple):

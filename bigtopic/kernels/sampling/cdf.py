@@ -1,6 +1,6 @@
 """Conditional density filtering (CDF-LDA): one sweep over each document, against topics drawn anew for it.
 
-The counts N_kv of a topic, prior included, are those of all documents before this one:
+The counts N_kv of a topic, prior included, are the counts of all documents before this one:
 
     Phi_k ~ Dirichlet(N_k)
     z_i ~ p_k,  p_k prop. to  (alpha_k + n_k) Phi_kw              for each token i, of word w, of this document
@@ -8,8 +8,8 @@ The counts N_kv of a topic, prior included, are those of all documents before th
 
 n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. A call is a whole minibatch; its
 documents follow each other in storage order. Statistics: the labels of each word. The document-topic prior is learned
-from the labels after `_SWEEPS` more sweeps: those of the first do not know each other, and a prior learned from them is
-a fifth too large.
+from the labels after `_SWEEPS` more sweeps: labels of the first do not know each other, and a prior learned from them
+is a fifth too large.
 
 Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
 of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
@@ -110,7 +110,7 @@ def draw_first_topics(n_words, draws_key, logs, sums):
 
     Parameters
     ----------
-    n_words : of the vocabulary; those of the document come first
+    n_words : of the vocabulary; the document's words come first
     draws_key : word i of topic k has its draw i * n_components + k
     logs : float64 (words of the document, at least n_components)
     sums : float64 (n_components,), space to work in

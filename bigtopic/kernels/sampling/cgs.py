@@ -6,8 +6,8 @@ and R are drawn from one conditional:
     p_k  prop. to  (alpha_k + N_dk) (eta_v + N_kv) / (sum_v eta_v + N_k)
 
 R = 1 is collapsed Gibbs sampling. As R grows, the labels of a token come to be its responsibilities, and the method
-iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and those of other slices as
-they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
+iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and the labels of other slices
+as they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
 tokens that have one, so that the first sweep is a progressive start. Statistics: what the labels of a word have changed
 by.
 

@@ -8,11 +8,11 @@ fixed. Without that, the last inner iteration has the numbers of `gibbs`.
 Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from
 `burn_in` + 1 to t; nothing up to inner iteration `burn_in`, and the params stay as they are until then. Document
 topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration `burn_in`. The
-statistic of the prior is E[log theta] given the labels, likewise their mean, or that of the last sweep.
+statistic of the prior is E[log theta] given the labels, likewise their mean, or the last sweep's.
 
 Outside learning there is one inner iteration: name `gibbs` for the inference of a method.
 
-Cost of an inner iteration: that of one sweep of `gibbs`.
+Cost of an inner iteration: one sweep of `gibbs`.
 
 Reference: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling",
 there G-OEM++.

@@ -16,7 +16,7 @@ decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are co
 A call is a whole minibatch: its documents see each other's newest labels, which begin anew. The topics that two calls
 found would not be the same ones.
 
-How it is computed: a sweep is one of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
+How it is computed: a sweep is one of the kernel `cgs`, with its own seed. It visits tokens by word, so that the
 weights of a word are read once per sweep; algorithm 2 visits them by document, which is as valid an order. The
 likelihood is computed word by word, too. Weights are float64, whatever the params are: taken out of counts that
 hundreds of sweeps have added up, a token must leave a word's past, which can be a millionth of it.

@@ -107,7 +107,13 @@ def signed_result(
     bounds: np.ndarray | None = None,
 ) -> KernelResult:
     """The result of a kernel that infers no topics of documents; with the number of documents of each author, if
-    wanted, and the sum of bounds, if any."""
+    wanted, and the sum of bounds, if any.
+
+    Parameters
+    ----------
+    stats, info : of the result; are added to
+    bounds : nats (n_docs,)
+    """
     if "author_documents" in hyper.statistics:
         stats["author_documents"] = author_documents(docs)
     if bounds is not None:

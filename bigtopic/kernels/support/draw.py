@@ -1,7 +1,7 @@
 """Draws of a topic with given weights, for compiled loops.
 
 The topics are taken in an order that suits vectors of LANES columns: first all columns of lane 0 (0, LANES, 2 LANES,
-...), then those of lane 1, and so on. The draw is the first topic, in this order, at which the running sum of the
+...), then the columns of lane 1, and so on. The draw is the first topic, in this order, at which the running sum of the
 weights exceeds u times their total. One pass over the weights makes the running sums of all lanes side by side; the
 sums of the lanes say in which lane to look, and a bisection finds the topic there.
 

@@ -42,22 +42,11 @@ __all__ = [
     "whole_number",
 ]
 
-# For functions that Python calls, and for those that only compiled functions call: unused entry points are not
-# compiled. A function that does not set `error_model` and `fastmath` has those of whichever caller was compiled first.
-OUTER: Any = {
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": False,
-    "nogil": True,
-    "no_cfunc_wrapper": True,
-}
-INNER: Any = {
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": False,
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-}
+# For functions that Python calls, and for functions that only compiled ones call: unused entry points are not compiled.
+# Without `error_model` and `fastmath`, a function would get them from whichever caller was compiled first.
+_COMPILED: Any = {"cache": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
+OUTER: Any = _COMPILED | {"nogil": True}
+INNER: Any = _COMPILED | {"no_cpython_wrapper": True}
 
 # For loops of few operations: references to arrays are not counted, which would take longer than the operations. Such
 # functions allocate nothing. INLINE is for the functions that they call.
@@ -139,7 +128,13 @@ class Call:
         self.outputs = self.stats["topic_words"], self.doc_topics
 
     def prior(self, values: Any = None, fill: float = 0.0) -> np.ndarray:
-        """The prior of a document's topics, or other values of these, padded."""
+        """The prior of a document's topics, or other values for them, padded: (n_columns,).
+
+        Parameters
+        ----------
+        values : (n_components,), or one number for all
+        fill : the value of the padding
+        """
         own = (
             self.hyper.doc_topic_prior if values is None else np.broadcast_to(values, self.hyper.n_components)
         )
@@ -150,7 +145,12 @@ class Call:
         return buffers.empty((n, self.n_columns), self.dtype)
 
     def block(self, n: int, more: int = 0) -> list[np.ndarray]:
-        """Room for rows of the words of the longest document, and for `n` numbers of each of these."""
+        """Room for the words of the longest document: a row of (n_columns,) for each, and `n` arrays of numbers.
+
+        Parameters
+        ----------
+        more : words beyond the longest document's, because loops work on whole groups
+        """
         longest = int(np.diff(self.docs.indptr).max(initial=0)) + more
         return [buffers.empty((longest, self.n_columns), self.dtype), *np.empty((n, longest), self.dtype)]
 
@@ -164,7 +164,7 @@ class Call:
     def result(
         self, info: Mapping[str, Any], state: State = None, doc_topics: np.ndarray | None = None
     ) -> KernelResult:
-        """With `doc_topics`, or those of the call, where the caller needs them."""
+        """With `doc_topics`, by default the call's, where the caller needs them."""
         topics = self.doc_topics if doc_topics is None else doc_topics
         figures = {name: float(value) for name, value in info.items()}
         return KernelResult(self.stats, topics if self.hyper.doc_topics else None, state, figures)

@@ -18,8 +18,8 @@ responsibilities come from:
     in each sweep:   z_i ~ (alpha_k + n_k) W_ik,    n the labels of the other tokens
 
 `_SWEEPS` sweeps. Where W is not known, it follows from the responsibilities r of CVB0: W_ik = r_ik / (alpha_k + N_k -
-r_ik), up to a factor of the token. Those of CVB have another factor from the document, which is taken out as well:
-exp(-s / 2 (alpha_k + N_k - r_ik)^2), with the variance s of the other tokens' number, sum r_jk (1 - r_jk).
+r_ik), up to a factor of the token. Responsibilities of CVB have another factor from the document, which is taken out as
+well: exp(-s / 2 (alpha_k + N_k - r_ik)^2), with the variance s of the other tokens' number, sum r_jk (1 - r_jk).
 
 Cost: (`_SWEEPS` + 1) x tokens x topics multiply-adds.
 """

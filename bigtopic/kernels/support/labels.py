@@ -5,7 +5,7 @@ other.
 
 In what follows j is one of the documents, longer ones have larger j, and i is a place in its list of tokens. Arrays are
 flat: mass[j * n_columns + k] is alpha_k + N_k of document j, numbers the same without alpha, prior is alpha
-for each document. block and held have a row of n_columns for each word; rows[i * TOGETHER + j] says where that of a
+for each document. block and held have a row of n_columns for each word; rows[i * TOGETHER + j] says where the row of a
 token begins. sums, ends and targets are what `draw.find` reads.
 """
 
@@ -20,7 +20,7 @@ from bigtopic.kernels.support.draw import ENDS, find, get, put, scan
 from bigtopic.kernels.support.entry import Call, frozen, inner, outer
 from bigtopic.kernels.support.expected_logs import with_psi
 from bigtopic.kernels.support.random import uniform
-from bigtopic.kernels.support.tokens import fractional
+from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, prefetch, spread, store, total
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Scratch
@@ -35,7 +35,6 @@ __all__ = [
     "gather",
     "hold_conditionals",
     "largest_sum",
-    "refuse_fractions",
     "room",
     "sampled",
     "scratch",
@@ -220,7 +219,7 @@ def sampled(call: Call) -> Sampled:
         When a count is not a whole number.
     """
     docs, alpha = call.docs, np.maximum(call.hyper.doc_topic_prior, LEAST_PRIOR)
-    refuse_fractions(docs)
+    whole_counts(docs)
     known, n_tokens = np.empty(len(call.topic_words), np.bool_), np.empty(docs.n_docs, np.int64)
     count_tokens(*call.inputs, known, n_tokens)
     order = np.argsort(n_tokens, kind="stable")
@@ -229,13 +228,6 @@ def sampled(call: Call) -> Sampled:
     rows = room(n_words, most_tokens, call.n_columns, call.dtype)
     inputs = (*call.documents, call.rows, call.topic_words, known, prior)
     return Sampled(order, n_tokens, inputs, (*rows, *with_psi(alpha), np.empty(len(alpha))))
-
-
-def refuse_fractions(docs: Docs) -> None:
-    """Raises an `InputError` when a count is not a whole number."""
-    fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
-    if len(fractions):
-        raise fractional(docs, int(fractions[0]))
 
 
 def largest_sum(lengths: np.ndarray) -> int:

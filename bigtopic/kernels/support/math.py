@@ -13,7 +13,7 @@ positive. In single precision n is 1 and a polynomial is enough:
 
 where p, of degree 4, is the one whose largest error relative to the whole is smallest for x >= 0: 1.1e-7.
 
-Callers compiled with fast-math keep what is exact here: each function has flags of its own, at most for fused
+Callers compiled with fast-math keep what is exact here: each function has its own flags, at most for fused
 multiply-adds.
 
 The natural logarithm of

@@ -4,7 +4,7 @@
 `fill_uniform` and `gamma_room` are for Python, the others for compiled loops; `as_uniform` is for those that are
 vectorised.
 
-`log_gammas` draws logarithms of gamma-distributed numbers: those of small shapes are far below the smallest number.
+`log_gammas` draws logarithms of gamma-distributed numbers: for small shapes, the numbers are too small to represent.
 
 For a shape a >= 1, with d = a - 1/3, a normal x, and v = (1 + x / sqrt(9 d))^3, which must be positive,
 
@@ -173,7 +173,7 @@ def _add_scales(shapes, row_key, first, found, room):
 def log_gammas(shapes, row_key, first, found, room):
     """found[k] <- the logarithm of a Gamma(shapes[k], 1) number of the key `bits(row_key, first + k)`.
 
-    It is minus infinity for a shape of 0. `shapes` and `found` are float64 (n,); `room` is that of `gamma_room(n)`.
+    It is minus infinity for a shape of 0. `shapes` and `found` are float64 (n,); `room` is `gamma_room(n)`.
     """
     n, draw = shapes.shape[0], 1
     for k in range(n):

@@ -1,6 +1,6 @@
 """The rows of a document's words, copied to a block that stays in the cache, and loops over that block.
 
-Row i of `block` is that of the document's word i, `tokens[i]` its count. Words are worked on in groups of GROUP, so the
+Row i of `block` belongs to the document's word i, `tokens[i]` its count. Words are worked on in groups of GROUP, so the
 block is padded with words of count 0 to whole groups.
 
 `StoredRows` are rows of the params, in place or copied, for kernels that copy them one by one anyway.

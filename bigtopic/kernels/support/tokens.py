@@ -1,7 +1,7 @@
 """Tokens of a slice by word, and the topics that their labels give each document.
 
 A document's topics lie in blocks of LANES neighbouring ones. Those that it has had a label of are `n_held[d]` blocks of
-`held` from `begins[d]` on, numbers of labels; block i is that of the topics from `firsts[i]` on. In `places` is where a
+`held` from `begins[d]` on, numbers of labels; block i has the topics from `firsts[i]` on. In `places` is where a
 document has each block of all topics, or -1.
 """
 
@@ -190,7 +190,7 @@ def add_labels(first, last, labels, counts):
 def hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places):
     """Fill what the module describes.
 
-    `tokens` is that of `sorted_by_word`; `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none.
+    `tokens` comes from `sorted_by_word`; `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none.
     `held` has room for twice the labels of each document, because it may lose all and come to have others, or for all
     blocks.
     """

@@ -242,7 +242,7 @@ def double(typing_context, vector):
 
 @intrinsic
 def like(typing_context, array, vector):
-    """These numbers (float64) as those of `array`: rounded to float32, or down to whole ones without a sign."""
+    """These numbers (float64) in the type of `array`: rounded to float32, or down to whole ones without a sign."""
     n = vector.lanes
 
     def generate(context, builder, sig, args):
@@ -272,7 +272,7 @@ def total(typing_context, vector):
 
 @of_vectors
 def quarter(typing_context, vector):
-    """A vector of QUARTER lanes whose sum is that of the numbers, added as `total` adds them."""
+    """A vector of QUARTER lanes with the sum of the numbers, added as `total` adds them."""
     return Vector(vector.dtype, QUARTER), lambda builder, value: _fold(builder, value, _plus, QUARTER)
 
 

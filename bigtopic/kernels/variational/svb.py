@@ -5,10 +5,10 @@ the scheme `AddToPrior` and several inner iterations, a round is batch variation
 weights before it as the prior; since both documents and topics go on from where they are, no inner iteration decreases
 the bound.
 
-`moved` tells how far it is from rest: sum_dk |gamma_dk - that of the previous inner iteration|, in tokens; all of them
-in the first inner iteration. `UntilRest` of `bigtopic.methods.method` is a rule for it.
+`moved` tells how far it is from rest: sum_dk |gamma_dk - gamma_dk of the previous inner iteration|, in tokens; all of
+them in the first inner iteration. `UntilRest` of `bigtopic.methods.method` is a rule for it.
 
-Cost: that of `vb`, less in later inner iterations.
+Cost: as `vb`, less in later inner iterations.
 
 Reference: Broderick, Boyd, Wibisono, Wilson, Jordan (2013), "Streaming variational Bayes".
 
@@ -19,11 +19,11 @@ In the first inner iteration of a round, document d is inferred as by the kernel
 
     P + S_1 + ... + S_(d - 1)
 
-of the params, P, and of the documents before it. Later inner iterations are those of the kernel `svb`.
+of the params, P, and of the documents before it. Later inner iterations are as in the kernel `svb`.
 
 A call is a whole minibatch, as for `sgs`.
 
-Cost: that of `svb`, and topics x exp psi per distinct word in every inner iteration.
+Cost: as `svb`, and topics x exp psi per distinct word in every inner iteration.
 
 References: Broderick, Boyd, Wibisono, Wilson, Jordan (2013), "Streaming variational Bayes"; Gao, Chen, Zhu (2016),
 "Streaming Gibbs sampling for LDA model", section 3.1, for the start of minibatches.
@@ -113,7 +113,7 @@ def run_progressive(docs: Docs, view: View, hyper: Hyper, seed: int, state: Stat
     Returns
     -------
     KernelResult
-        As of the kernel `svb`. In the first inner iteration, "bound" is not that of one posterior of the topics.
+        As of the kernel `svb`. In the first inner iteration, "bound" belongs to no single posterior of the topics.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _progressive(docs: Docs, weights: np.ndarray, totals: np.ndarray, hyper: Hyp
 
 
 def _document(docs: Docs, d: int) -> tuple[Docs, np.ndarray]:
-    """A document with word ids of its own, and the ids they had."""
+    """A document with local word ids, and the ids they had."""
     own = slice(docs.indptr[d], docs.indptr[d + 1])
     words, n = docs.words[own], int(docs.indptr[d + 1] - docs.indptr[d])
     return Docs(
@@ -160,7 +160,7 @@ def _document(docs: Docs, d: int) -> tuple[Docs, np.ndarray]:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `svb`, and the weights as they move, or their expected logs; of one document after another, the rows
+    """As of `svb`, and the weights as they move, or their expected logs; of one document after another, the rows
     of its words three times, and once more while they are added. A thread keeps memory for documents of several
     lengths."""
     row = size.columns["topic_words"] * 8

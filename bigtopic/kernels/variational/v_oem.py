@@ -10,7 +10,7 @@ each token) from a Dirichlet distribution of ones, which tells topics apart even
 `n_iter` 1 and 20 inner iterations of a method, W, and alpha if it is learned, follow the statistics after every
 iteration of 20 (boosting, V-OEM++). Document topics: alpha_k + sum_v c_v r_vk, divided by the sum.
 
-What is remembered of a document are its expected counts, sum_v c_v r_vk, from which gamma and r follow.
+A document's state is its expected counts, sum_v c_v r_vk, from which gamma and r follow.
 
 Cost: (n_iter + 1) x (2 x distinct words x topics multiply-adds + topics x exp psi); the start, a logarithm for each
 distinct word and topic.

@@ -125,7 +125,7 @@ def _infer(
             gamma[k], weights[k] = 1, start
         if (
             stop == _THETA
-        ):  # even gammas have the same weights, whatever their sum: here that of all later ones
+        ):  # even gammas have the same weights, whatever their sum: here the sum of all later ones
             limit = tolerance * n_components * (prior_total + known)
             for k in range(n_components):
                 gamma[k] = (prior_total + known) / n_components
@@ -240,7 +240,7 @@ def posterior(
 def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    Arguments and errors are those of `run`; the option `bound` is not looked at.
+    Arguments and errors are those of `run`; the option `bound` is ignored.
     """
     gammas, _ = posterior(docs, view, hyper._replace(options={**hyper.options, "bound": False}))
     return _bounds(docs, view, hyper, gammas)

@@ -229,7 +229,13 @@ class LearnedPrior(LearningRate):
     def likelier(
         self, prior: np.ndarray, mean_logs: np.ndarray, step: Callable[..., np.ndarray] = newton_step
     ) -> np.ndarray:
-        """The prior, (n,), after one whole step of its shape."""
+        """The prior, (n,), after one whole step of its shape.
+
+        Parameters
+        ----------
+        prior, mean_logs : (n,), see `newton_step`
+        step : `newton_step` or `fixed_point_step`
+        """
         if self.shape == "asymmetric":
             return step(prior, mean_logs)
         one = step(prior.mean(keepdims=True), mean_logs.mean(keepdims=True), repeats=len(prior))

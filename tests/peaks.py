@@ -31,7 +31,7 @@ from bigtopic.learning.new_run import make_run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import learning
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model

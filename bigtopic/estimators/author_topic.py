@@ -165,7 +165,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
     def _check_signed(self, corpus: Corpus) -> None:
         """Refuse documents without authors, or with more than there is room for, before anything is learned. One pass
         that reads."""
-        from bigtopic.kernels.author_topic.support.lists import unsigned
+        from bigtopic.kernels.support.authors import unsigned
 
         method, given = self._method_and_options()
         options = {**method.load_kernel().options, **given}
@@ -306,8 +306,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
 
 def _check_authors(docs: Block, room: int | None) -> int | None:
     """The first row of the source without authors; documents with more than there is room for are refused."""
-    from bigtopic.kernels.author_topic.support.lists import first_unsigned
-    from bigtopic.kernels.author_topic.support.shares import authors_within
+    from bigtopic.kernels.support.authors import authors_within, first_unsigned
 
     row = first_unsigned(docs)
     if row is None and room is not None:

@@ -20,8 +20,7 @@ from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
-from bigtopic.methods.learned_priors import learning
-from bigtopic.methods.settings import check_learns, named, with_settings
+from bigtopic.methods.settings import check_learns, learning, named, with_settings
 from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
 from bigtopic.state.checkpoints.checkpoint import CheckpointFolder

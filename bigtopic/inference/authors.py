@@ -24,7 +24,7 @@ from bigtopic.methods import Method
 from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.slices import make_docs
-from bigtopic.schemes.replace_rows import ReplaceRows
+from bigtopic.schemes.replace import ReplaceRows
 from bigtopic.state.axes import axes_of, mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
@@ -108,7 +108,7 @@ def log_probabilities(asked: Asked, block: Block) -> Values:
 
 def check_signed(docs: Docs) -> None:
     """Refuse documents without a known author. Raises InputError like `log_probabilities`."""
-    from bigtopic.kernels.author_topic.support.lists import first_unsigned
+    from bigtopic.kernels.support.authors import first_unsigned
 
     if (row := first_unsigned(docs)) is not None:
         raise InputError(

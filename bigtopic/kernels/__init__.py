@@ -1,7 +1,8 @@
 """Local inference: one algorithm per file, in the folder of its family.
 
-A file outside of `support/` defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a
-file. Importing this package does not import numba; loading a kernel does.
+A file outside of `support/` defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a file. Kernels that
+differ in what they read share a file, which names the others in `FURTHER`. Importing this package does not import
+numba; naming and loading kernels does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ __all__ = ["load", "names"]
 
 def names() -> list[str]:
     """Names of the available kernels, in alphabetical order."""
-    return list(discovery.modules(__name__))
+    return discovery.names(__name__, "KERNEL")
 
 
 def load(name: str) -> Kernel:

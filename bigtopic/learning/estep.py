@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bigtopic.errors import ModelError, noting
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.slice_loop import add_up
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.run import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR

@@ -8,11 +8,11 @@ from types import ModuleType
 from typing import Any, overload
 
 from bigtopic.methods.details import WIDTH, MethodDetails, details_of, wrapped
-from bigtopic.methods.lookup import find
 from bigtopic.methods.method import Method
-from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE
+from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE, find
 from bigtopic.models.base import DOC_TOPIC_PRIOR, Model
 from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.support import deprecations
 
 __all__ = ["DEFAULT", "Method", "MethodDetails", "MethodTable", "get", "methods", "names"]
 
@@ -134,3 +134,4 @@ class Methods(ModuleType):
 
 
 sys.modules[__name__].__class__ = Methods
+deprecations.moved(__name__, method=["until_rest"])

@@ -7,8 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from bigtopic.methods.method import Method
-from bigtopic.methods.notes import NOTES
-from bigtopic.methods.papers import bibtex_of
+from bigtopic.methods.notes import NOTES, bibtex_of
 from bigtopic.methods.settings import settings_of
 
 __all__ = ["WIDTH", "MethodDetails", "details_of", "wrapped"]
@@ -63,7 +62,7 @@ class MethodDetails(dict[str, Any]):
 
 
 def details_of(method: Method, row: dict[str, Any]) -> MethodDetails:
-    """The method in full; `row` is that of the table."""
+    """The method in full; `row` is its row of the table."""
     notes = [
         {"paper": note.paper, "kind": note.kind, "text": note.text}
         for note in NOTES

@@ -1,4 +1,8 @@
-"""A learning method: a kernel, a scheme for each global array, and the paper's settings."""
+"""A learning method: a kernel, a scheme for each global array, and the paper's settings.
+
+`Formula` is a default prior that depends on the number of topics; `UntilRest`, a rule for `Method.inner`, says when the
+inner iterations of a round end.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,37 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bigtopic.errors import SettingError
-from bigtopic.methods.formula import Formula
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
 from bigtopic.schemes.newton import Newton
 from bigtopic.types import Kernel, Scheme
 
-__all__ = ["SMALLEST_BATCH", "Method", "Prior"]
+__all__ = ["SMALLEST_BATCH", "Formula", "Method", "Prior", "UntilRest"]
 
 SMALLEST_BATCH = 64
 
 Prior = float | Callable[[int], float] | None
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A prior as a function of the number of topics, with the formula that the table of methods shows.
+
+    Attributes
+    ----------
+    text : the formula, with K for the number of topics
+    rule : its value
+    """
+
+    text: str
+    rule: Callable[[int], float]
+
+    def __call__(self, n_components: int) -> float:
+        return self.rule(n_components)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def _one_over(n_components: int) -> float:
@@ -189,3 +212,36 @@ def _loaded(kernel: str | Kernel) -> Kernel:
     from bigtopic import kernels
 
     return kernels.load(kernel)
+
+
+@dataclass(frozen=True)
+class UntilRest:
+    """Until the documents of the round are at rest.
+
+    For kernels whose info tells how far they `moved` in an inner iteration, of how many `tokens`, such as `svb`.
+    Documents rather than topics: the change of p(word | topic), averaged over a large vocabulary, is below any
+    tolerance from the start.
+
+    Parameters
+    ----------
+    most : inner iterations at most
+    tol : tokens that may still move from topic to topic, as a share of all
+
+    Raises
+    ------
+    SettingError
+        When a parameter is outside its range.
+    """
+
+    most: int = 100
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
+            raise SettingError(f"most={self.most!r}: must be a whole number of inner iterations, at least 1")
+        if not 0 <= self.tol < 1:
+            raise SettingError(f"tol={self.tol!r}: must be a share of the tokens, at least 0 and below 1")
+
+    def __call__(self, iteration: int, info: Mapping[str, float]) -> bool:
+        """Whether to go on after this inner iteration (from 1)."""
+        return iteration < self.most and info["moved"] > self.tol * info["tokens"]

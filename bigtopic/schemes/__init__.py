@@ -1,7 +1,7 @@
-"""How statistics update the params: one rule per file of this folder.
+"""How statistics update the params.
 
 A file that defines `SCHEME`, a frozen dataclass with the method `step(array, stats, info)`, is a scheme of
-the file's name. To add a scheme, add a file.
+the file's name. To add a scheme, add a file. Related schemes share a file, which names the others in `FURTHER`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import fields
 from inspect import getdoc
 from typing import Any
 
-from bigtopic.support import discovery
+from bigtopic.support import deprecations, discovery
 from bigtopic.types import Scheme
 
 __all__ = ["companion_names", "is_linear", "load", "meanings", "names", "options", "settings"]
@@ -67,3 +67,14 @@ def meanings(scheme: type) -> dict[str, str]:
         for name, text in _ENTRY.findall(section[1] if section and "__doc__" in vars(each) else ""):
             told[name] = " ".join(text.split())
     return {f.name: told.get(f.name, "") for f in fields(scheme) if f.init}
+
+
+deprecations.moved(
+    __name__,
+    add=["add_to_prior", "decay_add"],
+    interpolate=["interpolate_normalised", "interpolate_raw", "interpolate_rows"],
+    langevin=["_noise", "lazy_langevin"],
+    newton=["fixed_point"],
+    own_prior=["own_row_prior"],
+    replace=["keep", "replace_rows"],
+)

@@ -25,6 +25,7 @@ a Dirichlet distribution".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,6 +225,21 @@ class LearnedPrior(LearningRate):
     def first_update(self, whole: bool) -> float:
         """The update that learns first, from 1, where minibatches are the whole corpus or not; see `begin`."""
         return int(self.begin) + 1 if whole else first_update_after(self.begin, self)
+
+    def likelier(
+        self, prior: np.ndarray, mean_logs: np.ndarray, step: Callable[..., np.ndarray] = newton_step
+    ) -> np.ndarray:
+        """The prior, (n,), after one whole step of its shape.
+
+        Parameters
+        ----------
+        prior, mean_logs : (n,), see `newton_step`
+        step : `newton_step` or `fixed_point_step`
+        """
+        if self.shape == "asymmetric":
+            return step(prior, mean_logs)
+        one = step(prior.mean(keepdims=True), mean_logs.mean(keepdims=True), repeats=len(prior))
+        return np.repeat(one, len(prior))
 
     def share(self, info: RoundInfo) -> float:
         """The share of a step that an update takes."""

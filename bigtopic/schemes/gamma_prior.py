@@ -1,4 +1,4 @@
-"""Dirichlet parameters with Gamma distributions of their own, to which every minibatch adds: the prior of SPLDA.
+"""Dirichlet parameters that each have a Gamma distribution, to which every minibatch adds: the prior of SPLDA.
 
 Each alpha_k begins as the mode of Gamma(1 + b_0 alpha_0k, b_0), b_0 = `RATE`, with alpha_0 the prior that was given.
 Over the documents of a minibatch, with n the tokens by topic, the likelihood of alpha has a lower bound of that form,
@@ -33,7 +33,7 @@ RATE = 0.5
 
 @dataclass(frozen=True)
 class GammaPrior:
-    """The mode of the Gamma distributions; each row of the array is a prior of its own.
+    """The mode of the Gamma distributions; each row of the array is one prior.
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """The prior of an array moves towards the one that the array's own distributions make likeliest.
 
+`OwnPrior`, of an array whose columns are distributions:
+
     eta <- eta + rho_t (Newton's step at t)
 
 Each column k of the array is a distribution over its axis, E[log beta_kv] = psi(weights_kv) - psi(sum_v weights_kv)
@@ -12,7 +14,7 @@ rows, and moves once a pass, by the share of a step that the updates of the pass
 
 A few topics are few draws for a number per word: topics that once are alike are likeliest under a prior without
 bounds, which keeps them alike. The means of an asymmetric prior are therefore drawn towards their own mean, which is
-that of the symmetric prior,
+the mean of the symmetric prior,
 
     t_v <- (1 - s) t_v + s mean_v t_v,    s = `shrinkage`
 
@@ -20,6 +22,20 @@ as if s K / (1 - s) further topics had been drawn from the symmetric prior: a co
 
 References: Blei, Ng, Jordan (2003), appendix A.4.2; Wallach, Mimno, McCallum (2009), "Rethinking LDA: why priors
 matter".
+
+`OwnRowPrior`, of an array whose rows are distributions:
+
+    alpha <- alpha + rho_t (Newton's step at t)
+
+Each row i of the array, such as an author, is a distribution over its columns with the prior alpha, and t_k is the mean
+over rows of E[log theta_ik] = psi(weights_ik) - psi(sum_k weights_ik), weights = alpha + statistics. Every row counts
+once, however many documents it has. `dirichlet` has the step.
+
+The mean over the axis would cost all rows in every update. A minibatch takes it over as many rows, drawn at random, as
+it has itself; only where it is the whole corpus, over all.
+
+References: Blei, Ng, Jordan (2003), appendix A.4.2; Mortensen (2017), "The author-topic model", section 2.6, whose
+gradient has a sign wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +51,8 @@ from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
 from bigtopic.schemes.schedule import is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
-__all__ = ["SCHEME", "OwnPrior", "sampled_rows"]
+__all__ = ["FURTHER", "SCHEME", "OwnPrior", "OwnRowPrior", "sampled_rows"]
+
 
 _ROWS = 4096  # at once
 
@@ -126,4 +143,47 @@ def _mean_logs(array: MutableArray, ids: np.ndarray) -> np.ndarray:
     return means
 
 
+@dataclass(frozen=True)
+class OwnRowPrior(LearnedPrior):
+    """One step of Newton's method, after the step of the array itself.
+
+    Parameters
+    ----------
+    learning_decay, learning_offset, learning_scale, hold, begin : see `LearnedPrior`
+    shape : "symmetric" for one number, "asymmetric" for one per column
+    same : another array that has the same prior, or ""
+    """
+
+    sets_prior: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
+    names_arrays: ClassVar[tuple[str, ...]] = ("same",)
+
+    same: str = ""
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs as many rows as `stats` has, or, where the minibatch is the whole corpus, the axis; nothing while the
+        prior rests."""
+        if self.rests(info):
+            return
+        sums = [_sum_of_logs(array, ids) for ids in sampled_rows(array, stats, info)]
+        n_rows = sum(n for _, n in sums)
+        logs = np.sum([one for one, _ in sums], axis=0) / n_rows
+        prior = np.broadcast_to(array.prior.mean(axis=0), array.n_components)
+        moved = self.likelier(prior, logs)
+        after = np.ascontiguousarray((prior + self.share(info) * (moved - prior))[None, :])
+        array.set_prior(after)
+        if self.same:
+            info.arrays[self.same].set_prior(after)
+
+
+def _sum_of_logs(array: MutableArray, ids: np.ndarray) -> tuple[np.ndarray, int]:
+    """The sum over these rows of E[log theta], (n_components,), and their number."""
+    from scipy.special import psi
+
+    weights = array.gather(ids)[:, : array.n_components].astype(np.float64)
+    logs = psi(weights) - psi(weights.sum(axis=1, keepdims=True))
+    return logs.sum(axis=0), len(ids)
+
+
 SCHEME = OwnPrior
+FURTHER = {"own_row_prior": OwnRowPrior}

@@ -1,15 +1,28 @@
-"""Weights become prior + statistics of the whole pass: batch learning.
+"""Weights are replaced, or stay.
 
-weights <- prior + S
+`Replace`: weights become prior + statistics of the whole pass: batch learning.
+
+    weights <- prior + S
+
+`ReplaceRows`: weights of the rows seen become prior + their statistics, the weights of other rows stay: rows that only
+their own documents say something about, such as authors whose documents are all in one minibatch.
+
+    weights_i <- prior + S_i    for rows i of the statistics
+
+`Keep`: an array stays as it is: what is counted for it is read by the schemes of other arrays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+
+from bigtopic.errors import SettingError
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
-__all__ = ["SCHEME", "Replace"]
+__all__ = ["FURTHER", "SCHEME", "Keep", "Replace", "ReplaceRows"]
 
 
 @dataclass(frozen=True)
@@ -21,4 +34,43 @@ class Replace:
         array.add(stats, decay=0.0)
 
 
+@dataclass(frozen=True)
+class ReplaceRows:
+    """Forget everything before this update about the rows that it has statistics of.
+
+    Parameters
+    ----------
+    first : the rows before this one stay as they are, from 0
+
+    Raises
+    ------
+    SettingError
+        When `first` is not a whole number, 0 or more.
+    """
+
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer) or self.first < 0:
+            raise SettingError(f"first={self.first!r}: must be a whole number of rows, 0 or more")
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs the rows of `stats`."""
+        if self.first:
+            ids = np.arange(array.n_rows, dtype=np.int32) if stats.ids is None else stats.ids
+            stats = AxisStats(ids[ids >= self.first], stats.values[ids >= self.first])
+        array.add(stats, row_decay=np.zeros(len(stats.values)))
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Nothing moves."""
+
+    is_linear: ClassVar[bool] = True
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs nothing."""
+
+
 SCHEME = Replace
+FURTHER = {"replace_rows": ReplaceRows, "keep": Keep}

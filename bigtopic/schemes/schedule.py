@@ -1,7 +1,7 @@
 """Step sizes of stochastic approximation: functions of the update, and of the number of updates of the run.
 
 A schedule is called with `step` = 1, 2, ... and `n_steps`, the number of updates of the whole run, or None if unknown.
-A scheme has its schedule as numbers, which are saved with a model: those of `LearningRate`, or its own.
+A scheme has its schedule as numbers, which are saved with a model: the settings of `LearningRate`, or its own.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ __all__ = [
     "first_update_after",
     "is_number",
     "joined",
-    "made_up",
     "robbins_monro",
+    "staleness_corrected_rate",
 ]
 
 Schedule = Callable[[int, int | None], float]
 
-MADE_UP = 2  # updates by which the time that params remember becomes shorter, for each that is missed
+UPDATES_PER_MISSED = (
+    2  # updates by which the time that params remember becomes shorter, for each that is missed
+)
 MOST_UPDATES = 100_000
 LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
@@ -66,7 +68,7 @@ def joined(first: Schedule, until: int, then: Schedule) -> Schedule:
     return lambda step, n_steps: (first if step <= until else then)(step, n_steps)
 
 
-def made_up(rate: float, missed: int) -> float:
+def staleness_corrected_rate(rate: float, missed: int) -> float:
     """The step size of an update whose statistics do not know the last `missed` ones: 1 / (1 / rate - 2 (missed - 1)).
 
     Topics that are still growing would otherwise grow more slowly, see docs/decisions/delayed-updates.md. A single
@@ -74,10 +76,10 @@ def made_up(rate: float, missed: int) -> float:
 
     Examples
     --------
-    >>> made_up(0.01, 26)
+    >>> staleness_corrected_rate(0.01, 26)
     0.02
     """
-    return rate if missed <= 1 else 1.0 / max(1.0, 1.0 / rate - MADE_UP * (missed - 1))
+    return rate if missed <= 1 else 1.0 / max(1.0, 1.0 / rate - UPDATES_PER_MISSED * (missed - 1))
 
 
 def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
@@ -145,11 +147,13 @@ class LearningRate:
 
     def rate(self, info: RoundInfo) -> float:
         """The step size of this update."""
-        return min(made_up(self.schedule()(info.step, info.n_steps), info.missed), info.largest_step)
+        return min(
+            staleness_corrected_rate(self.schedule()(info.step, info.n_steps), info.missed), info.largest_step
+        )
 
 
 class PlainStep(LearningRate):
-    """A scheme whose step is one `add`, with numbers that follow from those of the round: many steps may be done at
+    """A scheme whose step is one `add`, with numbers that follow from the sizes of the round: many steps may be done at
     once, and are known before statistics are there."""
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:

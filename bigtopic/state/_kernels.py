@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic.kernels.support.math import digamma, exp_digamma, lgamma
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.vector import prefetch
 
 __all__ = [
     "axis_bound",

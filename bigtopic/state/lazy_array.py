@@ -18,7 +18,7 @@ import numpy as np
 
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.slice_loop import add_up
 from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.support import buffers

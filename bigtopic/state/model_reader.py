@@ -13,7 +13,7 @@ import numpy as np
 from bigtopic import errors
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
-from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import learning
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.models.lda import TOPIC_WORDS

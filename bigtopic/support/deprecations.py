@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from bigtopic.errors import RenamedWarning, warn
 
-__all__ = ["also_named", "current_names", "renamed", "renamed_attribute"]
+__all__ = ["also_named", "current_names", "moved", "renamed", "renamed_attribute"]
 
 _Target = TypeVar("_Target", bound=Callable[..., Any])
 
@@ -38,6 +40,18 @@ def renamed_attribute(old: str, new: str) -> Any:
         return getattr(self, new)
 
     return property(value)
+
+
+def moved(package: str, **homes: Sequence[str]) -> None:
+    """Keep modules of a package importable by the names that they had.
+
+    Parameters
+    ----------
+    homes : {module that has their contents: the names}
+    """
+    for home, names in homes.items():
+        module = import_module(f"{package}.{home}")
+        sys.modules.update({f"{package}.{name}": module for name in names})
 
 
 def current_names(

@@ -1,6 +1,7 @@
 """Families of modules, discovered in their folders: to add a member, add a file.
 
-A family with many members has them in subfolders; `support/` holds what members share.
+A file defines the member of its name, and may name others that share the file in `FURTHER`, {name: member}. A family
+with many members has them in subfolders; `support/` holds what members share.
 """
 
 from __future__ import annotations
@@ -36,12 +37,27 @@ def _found(package: str) -> Iterator[tuple[str, str]]:
 
 
 def names(package: str, attribute: str) -> list[str]:
-    """The members of `modules` that define the attribute; all are imported."""
-    return [name for name, path in modules(package).items() if hasattr(import_module(path), attribute)]
+    """Names of all members; all modules are imported."""
+    found = {name: import_module(path) for name, path in modules(package).items()}
+    own = [name for name, module in found.items() if hasattr(module, attribute)]
+    return sorted([*own, *(name for module in found.values() for name in _further(module))])
+
+
+def _further(module: Any) -> dict[str, Any]:
+    return getattr(module, "FURTHER", {})
+
+
+def _home(package: str, name: str) -> str | None:
+    """The module that defines a member; those whose names it begins with are imported first."""
+    paths = modules(package)
+    if name in paths:
+        return paths[name]
+    homes = sorted(paths, key=lambda home: not name.startswith(home))
+    return next((paths[home] for home in homes if name in _further(import_module(paths[home]))), None)
 
 
 def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = False) -> Any:
-    """The attribute of a module; only this one is imported.
+    """A member; only its module is imported, if it has the member's name.
 
     Parameters
     ----------
@@ -56,7 +72,7 @@ def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = 
     module = name.replace("-", "_") if hyphens else name
     path = _paths.get((package, module))
     if path not in sys.modules:  # looking into the folders takes a third of a millisecond each
-        path = modules(package).get(module)
+        path = _home(package, module)
     if path is None:
         there = [_written(one, hyphens) for one in names(package, attribute)]
         raise SettingError(
@@ -70,6 +86,8 @@ def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = 
 def _defined(path: str, attribute: str, name: str) -> Any:
     """The attribute of a module; if it has a name, that must be the file's name."""
     module, file = import_module(path), f"{path.replace('.', '/')}.py"
+    if name in _further(module):
+        return _further(module)[name]
     if not hasattr(module, attribute):
         raise SettingError(
             f"file {file} must define {attribute}; if it is something else, move it to another folder, or begin its "

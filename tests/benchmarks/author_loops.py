@@ -15,7 +15,7 @@ from numba import njit
 
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.kernels import load
-from bigtopic.kernels.author_topic.support.lists import author_lists
+from bigtopic.kernels.support.authors import author_lists
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.slices import make_docs

@@ -31,7 +31,7 @@ from bigtopic.datasets import docstrings
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.methods import Method, get
-from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import learning
 
 HEAD = ("corpus", "method", "learned", "shape", "perplexity", "difference in %", "standard error", "sum of alpha",
         "sum of eta")  # fmt: skip

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.lanes import n_reached, running
-from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.math import fast_exp
+from bigtopic.kernels.support.draw import n_reached, running
+from bigtopic.kernels.support.math import fast_exp, fast_log
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import SHIFT
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total

@@ -12,7 +12,7 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.persistence import load_model
 from bigtopic.methods import get, names
 from bigtopic.methods.settings import settings_of, with_settings
-from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.add import DecayAdd
 
 from .conftest import run
 

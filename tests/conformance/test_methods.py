@@ -18,7 +18,7 @@ from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
 from bigtopic.methods.settings import with_settings
 from bigtopic.plan.slices import Plan
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.interpolate import InterpolateNormalised
 from bigtopic.schemes.langevin import Langevin
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.new_model import new_model

@@ -14,9 +14,8 @@ import bigtopic as bt
 from bigtopic import kernels
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.methods import Method, get
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
-from bigtopic.schemes.interpolate_raw import InterpolateRaw
+from bigtopic.schemes.add import Add, DecayAdd
+from bigtopic.schemes.interpolate import InterpolateRaw
 from bigtopic.types import Hyper, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

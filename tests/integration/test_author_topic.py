@@ -15,8 +15,7 @@ import pytest
 import bigtopic as bt
 from bigtopic import methods
 from bigtopic.errors import InputError, SettingError
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_rows import InterpolateRows
+from bigtopic.schemes.interpolate import Interpolate, InterpolateRows
 from bigtopic.state.bound import global_part
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

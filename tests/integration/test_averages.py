@@ -23,7 +23,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import get
 from bigtopic.plan.cursor import Cursor
-from bigtopic.schemes.lazy_langevin import LazyLangevin
+from bigtopic.schemes.langevin import LazyLangevin
 from bigtopic.state.model_store import load, save
 from bigtopic.state.new_model import new_model
 from bigtopic.state.running_mean import COUNT, MEAN

@@ -30,12 +30,12 @@ from bigtopic.learning.rounds import round_stats
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
-from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import learning
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.dirichlet import LearnedPrior
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.interpolate import InterpolateNormalised
 from bigtopic.state import model_store
 from bigtopic.state.checkpoints.checkpoint import Checkpoint
 from bigtopic.state.new_model import new_model

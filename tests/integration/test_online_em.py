@@ -16,10 +16,8 @@ from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import get
-from bigtopic.methods.learned_priors import learning
-from bigtopic.methods.settings import with_settings
-from bigtopic.schemes.langevin import Langevin
-from bigtopic.schemes.lazy_langevin import LazyLangevin
+from bigtopic.methods.settings import learning, with_settings
+from bigtopic.schemes.langevin import Langevin, LazyLangevin
 from bigtopic.state.model_store import load, save
 from bigtopic.state.new_model import new_model
 

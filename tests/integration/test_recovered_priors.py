@@ -21,10 +21,9 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.methods import Method, get
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.schemes.fixed_point import FixedPoint
 from bigtopic.schemes.gamma_prior import GammaPrior
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.newton import Newton
+from bigtopic.schemes.newton import FixedPoint, Newton
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

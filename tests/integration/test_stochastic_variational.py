@@ -21,11 +21,10 @@ from bigtopic.learning.run import Settings
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
-from bigtopic.methods.learned_priors import learning
-from bigtopic.methods.until_rest import UntilRest
+from bigtopic.methods.method import UntilRest
+from bigtopic.methods.settings import learning
 from bigtopic.plan.cursor import Cursor
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_raw import InterpolateRaw
+from bigtopic.schemes.interpolate import Interpolate, InterpolateRaw
 from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -18,8 +18,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
 from bigtopic.plan.slices import Plan
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -25,8 +25,7 @@ from bigtopic.learning.train import train
 from bigtopic.methods import get
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import make_docs
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.state.new_model import new_model
 from bigtopic.types import View
 

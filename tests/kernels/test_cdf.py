@@ -13,7 +13,7 @@ from scipy.stats import beta, kstest
 from bigtopic import kernels
 from bigtopic.errors import InputError
 from bigtopic.kernels.sampling.cdf import draw_first_topics, draw_topics
-from bigtopic.kernels.support.gamma import gamma_room
+from bigtopic.kernels.support.random import gamma_room
 from bigtopic.types import Docs, KernelResult, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -11,7 +11,7 @@ from scipy.special import psi
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, expected_logs_of_topics
+from bigtopic.kernels.support.expected_logs import expected_logs_of_shares, expected_logs_of_topics
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

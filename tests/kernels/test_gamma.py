@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 from scipy.stats import kstest, loggamma
 
-from bigtopic.kernels.support.gamma import gamma_room, log_gammas
+from bigtopic.kernels.support.random import gamma_room, log_gammas
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

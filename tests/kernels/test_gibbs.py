@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +12,7 @@ from scipy.stats import chi2
 
 from bigtopic import kernels
 from bigtopic.errors import InputError, SettingError
-from bigtopic.kernels.sampling import gibbs, gibbs_boosted
-from bigtopic.kernels.support import gibbs as _gibbs
+from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -217,8 +215,8 @@ def test_large_arrays_are_declared(topic_words, name, monkeypatch):
         taken.append(int(np.prod(shape)) * np.dtype(dtype).itemsize)
         return np.empty(shape, dtype)
 
-    for module in (gibbs, _gibbs, gibbs_boosted):
-        monkeypatch.setattr(module, "buffers", SimpleNamespace(empty=empty, zeros=np.zeros))
+    monkeypatch.setattr(buffers, "empty", empty)
+    monkeypatch.setattr(buffers, "zeros", np.zeros)
     kernel = kernels.load(name)
     case.infer(kernel, docs, topic_words, ALPHA, dtype=np.float32)
     size = CallSize(

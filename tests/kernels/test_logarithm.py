@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from bigtopic.kernels.support.logarithm import fast_log
+from bigtopic.kernels.support.math import fast_log
 
 
 @njit

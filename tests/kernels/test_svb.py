@@ -11,7 +11,7 @@ from scipy.special import gammaln, psi
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
-from bigtopic.methods.until_rest import UntilRest
+from bigtopic.methods.method import UntilRest
 from bigtopic.types import View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

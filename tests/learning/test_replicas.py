@@ -19,7 +19,7 @@ from bigtopic.learning.replicas.changes import add_changes, joined
 from bigtopic.learning.replicas.share import Share, share_changes
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
-from bigtopic.methods.learned_priors import learning
+from bigtopic.methods.settings import learning
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader

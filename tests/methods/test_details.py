@@ -11,8 +11,7 @@ import pytest
 import bigtopic as bt
 from bigtopic.errors import SettingError
 from bigtopic.methods import get, names
-from bigtopic.methods.notes import NOTES
-from bigtopic.methods.papers import PAPERS, bibtex_of
+from bigtopic.methods.notes import NOTES, PAPERS, bibtex_of
 from bigtopic.methods.settings import settings_of
 
 # The papers whose names for methods begin so.

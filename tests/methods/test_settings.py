@@ -17,7 +17,7 @@ from bigtopic.estimators.persistence import load_model
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.methods import get, names
 from bigtopic.methods.settings import settings_of, with_settings
-from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.add import DecayAdd
 from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.model import TopicModel

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bigtopic.methods import get
-from bigtopic.methods.learned_priors import learning
-from bigtopic.methods.settings import settings_of
+from bigtopic.methods.settings import learning, settings_of
 
 __all__ = ["defaults", "method_for", "needed", "other"]
 

@@ -20,8 +20,7 @@ from bigtopic.schemes.dirichlet import (
     log_likelihood,
     newton_step,
 )
-from bigtopic.schemes.fixed_point import FixedPoint
-from bigtopic.schemes.newton import Newton
+from bigtopic.schemes.newton import FixedPoint, Newton
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.types import AxisStats
 

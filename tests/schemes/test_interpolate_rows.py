@@ -12,7 +12,7 @@ import pytest
 import bigtopic as bt
 from bigtopic import methods
 from bigtopic.errors import SettingError
-from bigtopic.schemes.interpolate_rows import InterpolateRows
+from bigtopic.schemes.interpolate import InterpolateRows
 from bigtopic.types import AxisStats, Stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -14,8 +14,7 @@ import bigtopic as bt
 from bigtopic import methods
 from bigtopic.errors import SettingError
 from bigtopic.schemes.dirichlet import dirichlet_mle, newton_step
-from bigtopic.schemes.own_prior import OwnPrior
-from bigtopic.schemes.own_row_prior import OwnRowPrior
+from bigtopic.schemes.own_prior import OwnPrior, OwnRowPrior
 from bigtopic.state.contract.declarations import check_method
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -14,7 +14,14 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import get
 from bigtopic.methods.settings import with_settings
-from bigtopic.schemes.schedule import LearningRate, constant, decaying_end, joined, made_up, robbins_monro
+from bigtopic.schemes.schedule import (
+    LearningRate,
+    constant,
+    decaying_end,
+    joined,
+    robbins_monro,
+    staleness_corrected_rate,
+)
 
 SCHEMES = ["interpolate", "interpolate_normalised", "interpolate_raw"]
 
@@ -48,15 +55,15 @@ def growth(rate, missed):
 @pytest.mark.parametrize(("rate", "missed"), [(0.005, 28), (0.005, 14), (0.001, 100), (0.01, 14)])
 def test_steps_that_make_up_for_missed_updates_let_topics_grow_as_without(rate, missed):
     without, late = growth(rate, 0) - 1, growth(rate, missed) - 1
-    made = growth(made_up(rate, missed), missed) - 1
+    made = growth(staleness_corrected_rate(rate, missed), missed) - 1
     assert late < 0.9 * without
     assert made == pytest.approx(without, rel=0.06)
 
 
 def test_a_single_missed_update_changes_no_step_and_none_is_above_one():
-    assert made_up(0.3, 0) == made_up(0.3, 1) == 0.3
-    assert made_up(0.3, 2) == pytest.approx(1 / (1 / 0.3 - 2))
-    assert made_up(0.3, 31) == 1.0
+    assert staleness_corrected_rate(0.3, 0) == staleness_corrected_rate(0.3, 1) == 0.3
+    assert staleness_corrected_rate(0.3, 2) == pytest.approx(1 / (1 / 0.3 - 2))
+    assert staleness_corrected_rate(0.3, 31) == 1.0
 
 
 def test_joined_changes_after_its_update():

@@ -11,7 +11,7 @@ from numba import njit
 from numba.core.runtime import _nrt_python, rtsys
 
 from bigtopic.errors import ModelError
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.slice_loop import add_up
 from bigtopic.state import _kernels as state_kernels
 from bigtopic.state.lazy_array import Additions, LazyArray
 from bigtopic.support.side_by_side import helped

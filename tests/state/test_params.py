@@ -9,8 +9,7 @@ import pytest
 
 from bigtopic.errors import ModelError
 from bigtopic.schemes.add import Add
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.interpolate import Interpolate, InterpolateNormalised
 from bigtopic.schemes.replace import Replace
 from bigtopic.state import lazy_array
 from bigtopic.state.lazy_array import LazyArray, padded

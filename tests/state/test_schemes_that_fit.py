@@ -14,7 +14,7 @@ from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import get
 from bigtopic.schemes.add import Add
-from bigtopic.schemes.lazy_langevin import LazyLangevin
+from bigtopic.schemes.langevin import LazyLangevin
 from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.own_prior import OwnPrior
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import psi
 
 from bigtopic.errors import ModelError
-from bigtopic.kernels.support.stored import stored_rows
+from bigtopic.kernels.support.rows import stored_rows
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
 from bigtopic.state.views import mean_rows, take_view

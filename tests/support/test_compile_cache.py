@@ -13,7 +13,7 @@ import bigtopic
 from bigtopic.support import compile_cache
 
 PACKAGE = Path(bigtopic.__file__).parent
-COUNTS = "from bigtopic.kernels.support.logarithm import _log64; print(_log64(1.0))"
+COUNTS = "from bigtopic.kernels.support.math import _log64; print(_log64(1.0))"
 
 
 @pytest.fixture

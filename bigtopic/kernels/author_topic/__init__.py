@@ -1,1 +1,1 @@
-"""Author-topic models: the topics of a token are those of one of its document's authors."""
+"""Author-topic models: a token has the topics of one of its document's authors."""

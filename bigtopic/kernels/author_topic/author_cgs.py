@@ -4,9 +4,10 @@ For a token, a word v of document d, and its authors a, with its own label left 
 
     p(a, k)  prop. to  (eta_v + N_vk) / (sum_v eta_v + N_k)  (alpha_k + N_ak) / (sum_k alpha_k + N_a)
 
-Tokens are visited in stored order, each sees the newest labels of the slice, and those of other slices as they were
-when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the tokens that
-have one. Statistics: what the labels have changed. A label is i K + k for topic k of the i-th author of the document.
+Tokens are visited in stored order, each sees the newest labels of the slice, and the labels of other slices as they
+were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the tokens
+that have one. Statistics: what the labels have changed. A label is i K + k for topic k of the i-th author of the
+document.
 
 Taken out of a sum, a lone token leaves nothing of a tiny prior. So counts with their priors are at least 1e-10.
 
@@ -21,21 +22,24 @@ References: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic mode
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bigtopic.errors import ModelError, SettingError, argument
-from bigtopic.kernels.author_topic.support.counts import VIEWS
-from bigtopic.kernels.author_topic.support.lists import author_lists
-from bigtopic.kernels.support.entry import INLINE, OUTER, UNCOUNTED, frozen
-from bigtopic.kernels.support.lanes import n_reached, running
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.authors import VIEWS, author_lists
+from bigtopic.kernels.support.draw import n_reached, running
+from bigtopic.kernels.support.entry import (
+    State,
+    csr,
+    frozen,
+    inline,
+    outer,
+    uncounted,
+)
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import SHIFT, whole_counts
-from bigtopic.kernels.support.vector import HALF, LANES, larger, load, spread, store
+from bigtopic.kernels.support.vector import HALF, LANES, larger, load, prefetch, spread, store
 from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
@@ -76,7 +80,7 @@ class _Room(NamedTuple):
     one_hot: np.ndarray
 
 
-@njit(**INLINE)
+@inline
 def _take(who, room):
     """Copy what a document's authors have to where its tokens are weighed."""
     n_authors, n_columns = np.uint64(who.shape[0]), np.uint64(room.inverses.shape[0])
@@ -87,7 +91,7 @@ def _take(who, room):
             store(room.own, k * n_authors + a * _LANES, load(room.author_weights, (author, k)))
 
 
-@njit(**INLINE)
+@inline
 def _give_back(who, room):
     n_authors, n_columns = np.uint64(who.shape[0]), np.uint64(room.inverses.shape[0])
     for a in range(n_authors):
@@ -95,12 +99,12 @@ def _give_back(who, room):
             store(room.author_weights, (np.uint64(who[a]), k), load(room.own, k * n_authors + a * _LANES))
 
 
-@njit(**INLINE)
+@inline
 def _add(values, place, more):
     store(values, place, larger(load(values, place, HALF) + more, spread(_FLOOR, HALF)))
 
 
-@njit(**INLINE)
+@inline
 def _count(word, a, k, by, who, n_authors, room):
     """Count a label once more, or once less."""
     block, hot = k & ~_IN_HALF, load(room.one_hot, (k & _IN_HALF) * _HALF, HALF)
@@ -116,7 +120,7 @@ def _count(word, a, k, by, who, n_authors, room):
     room.shares[a] = 1.0 / max(room.author_totals[author], _FLOOR)
 
 
-@njit(**INLINE)
+@inline
 def _weigh(word, n_authors, room):
     """Sum the weights of the labels in each lane, vectors of topics of each author by turns; returns their sums."""
     along, place, n_columns = spread(0.0), _ZERO, np.uint64(room.inverses.shape[0])
@@ -129,7 +133,7 @@ def _weigh(word, n_authors, room):
     return running(along)
 
 
-@njit(**INLINE)
+@inline
 def _pick(u, along, n_authors, room):
     """The author's place and the topic at which the sums exceed u times the last; rounding may lead to the padding."""
     n_columns = np.uint64(room.inverses.shape[0])
@@ -146,7 +150,7 @@ def _pick(u, along, n_authors, room):
     return a, k
 
 
-@njit(**INLINE)
+@inline
 def _sweep_document(first, last, token, words, counts, row_key, who, n_authors, n_components, labels, room):
     """Draw the labels of entries from the first to before the last; returns the token after theirs."""
     n_columns, begun, end = np.uint64(room.inverses.shape[0]), token, words.shape[0] - 1
@@ -167,7 +171,7 @@ def _sweep_document(first, last, token, words, counts, row_key, who, n_authors, 
     return token
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(
     indptr, words, counts, rows, author_indptr, authors, n_components, seed, labels, room
 ):  # fmt: skip
@@ -190,7 +194,7 @@ def _sweep(
         _give_back(who, room)
 
 
-@njit(**OUTER)
+@outer
 def _changes(before, weights):
     """Equivalent to `weights[:] = np.rint(weights - before)`: whole labels, what is left over is rounding."""
     for i in range(weights.shape[0]):
@@ -198,7 +202,7 @@ def _changes(before, weights):
             weights[i, k] = np.rint(weights[i, k] - before[i, k])
 
 
-@njit(**OUTER)
+@outer
 def _first_beyond(indptr, counts, labels, n_labels):
     """The first document with a label that is not below its number of labels, or -1."""
     token = 0
@@ -214,9 +218,7 @@ def _first_beyond(indptr, counts, labels, n_labels):
     return -1
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Draw the labels of these documents once more, or for the first time; see the module.
 
     Parameters
@@ -244,8 +246,7 @@ def run(
     """
     n, n_columns = hyper.n_components, view.arrays["topic_words"].shape[1]
     assert n_columns % LANES == 0, "rows come in whole vectors"
-    counts = whole_counts(docs)
-    author_indptr, authors, most = author_lists(docs)
+    counts, (author_indptr, authors, most) = whole_counts(docs), author_lists(docs)
     if most * n >= _MOST_LABELS:
         raise SettingError(
             f"{argument('n_components', n)}: with {most} authors of a document, at most {_MOST_LABELS // most}"
@@ -254,32 +255,18 @@ def run(
     labels[:] = -1 if state is None else state["labels"]
     _check_labels(docs, counts, labels, n * np.diff(author_indptr))
     word_weights, author_weights = (_at_least_floor(view.arrays[name]) for name in VIEWS)
-    room = _Room(
-        word_weights,
-        author_weights,
-        view.totals["topic_words"][:n].astype(np.float64),
-        view.arrays["author_topics"][:, :n].sum(axis=1, dtype=np.float64),
-        buffers.zeros(n_columns, np.float64),
-        buffers.empty(max(most, 1) * n_columns, np.float64),
-        np.empty(max(most, 1), np.float64),
-        buffers.empty(max(most, 1) * n_columns, np.float64),
-        buffers.zeros(2 * LANES, np.float64),
-        buffers.empty(HALF * HALF, np.float64),
-    )
-    room.one_hot[:] = np.eye(HALF).reshape(-1)
-    _sweep(
-        frozen(docs.indptr, np.int64),
-        frozen(docs.words, np.int32),
-        frozen(counts, np.int64),
-        frozen(docs.rows, np.int64),
-        author_indptr,
-        authors,
-        n,
-        int(seed),
-        labels,
-        room,
-    )
     changes = dict(zip(VIEWS, (word_weights, author_weights), strict=True))
+    width = max(most, 1) * n_columns
+    room = _Room(
+        word_weights, author_weights, view.totals["topic_words"][:n].astype(np.float64),
+        view.arrays["author_topics"][:, :n].sum(axis=1, dtype=np.float64), buffers.zeros(n_columns, np.float64),
+        buffers.empty(width, np.float64), np.empty(max(most, 1)), buffers.empty(width, np.float64),
+        buffers.zeros(2 * LANES, np.float64), buffers.empty(HALF * HALF, np.float64),
+    )  # fmt: skip
+    room.one_hot[:] = np.eye(HALF).reshape(-1)
+    indptr, words, _ = csr(docs, np.dtype(np.float32))
+    keys = frozen(docs.rows, np.int64)
+    _sweep(indptr, words, frozen(counts, np.int64), keys, author_indptr, authors, n, int(seed), labels, room)
     for name, change in changes.items():
         before = view.arrays[name]
         _changes(frozen(before, before.dtype), change)

@@ -11,7 +11,7 @@ then r <- q, and m and s follow. The variance of a count is the sum of p (1 - p)
 that the token is in this count: the sum of r_ak over authors for s_vk and s_k, over topics for s_a, and r_ak itself for
 s_ak alone. The exponent is kept between -30 and 30: it is far below where a count is small and uncertain. Without it
 this is the kernel `author_cvb0`, which says in which order entries are visited, what slices see of each other and how
-documents begin. Where each document has an author of its own, it is the kernel `cvb`. Statistics: by how much expected
+documents begin. Where each document has its own author, it is the kernel `cvb`. Statistics: by how much expected
 counts and their variances have changed.
 
 Cost: entries x topics x authors of the document, three divisions and an exponential each. Space: entries x topics x
@@ -24,19 +24,17 @@ latent Dirichlet allocation", equation 18.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.author_topic.support.counts import counts_of, moved
-from bigtopic.kernels.author_topic.support.shares import (
+from bigtopic.kernels.support.authors import (
     FAST,
-    authors_within,
     begin,
+    collapsed_inputs,
+    counts_of,
+    moved,
     remember,
     remember_no_more,
-    remembered_shares,
     shares_of,
     sums_of,
 )
@@ -44,17 +42,16 @@ from bigtopic.kernels.support.entry import (
     INLINE,
     INNER,
     UNCOUNTED,
-    begins_at_random,
-    csr,
-    frozen,
-    whole_number,
+    State,
 )
 from bigtopic.kernels.support.math import fast_exp
-from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
+from bigtopic.kernels.support.vector import prefetch
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
+
+_fast = njit(**INNER | {"fastmath": FAST})
 
 _AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
@@ -77,13 +74,13 @@ def _variance(share):
     return share * (1.0 - share)
 
 
-@njit(**INNER | {"fastmath": FAST})
+@_fast
 def _doubt(variance, inverse):
-    """By how much the logarithm of an uncertain count is below that of its mean, which is 1 / `inverse`."""
+    """By how much the logarithm of an uncertain count is below log of its mean, which is 1 / `inverse`."""
     return 0.5 * max(variance, 0.0) * (inverse * inverse)
 
 
-@njit(**INNER | {"fastmath": FAST})
+@_fast
 def _change(count, old, new, counts, variances):
     """Move a row of counts and their variances from old shares to new ones."""
     for k in range(old.shape[0]):
@@ -92,7 +89,7 @@ def _change(count, old, new, counts, variances):
         variances[k] += count * (_variance(new[k]) - _variance(old[k]))
 
 
-@njit(**INNER | {"fastmath": FAST})
+@_fast
 def _of_word(own, word, variances, totals, total_variances, factors, doubts):
     """The factor of each topic that all authors share, and by how much its logarithm is below that of the mean."""
     for k in range(own.shape[0]):
@@ -105,7 +102,7 @@ def _of_word(own, word, variances, totals, total_variances, factors, doubts):
         factors[k] = left * inverse
 
 
-@njit(**INNER | {"fastmath": FAST})
+@_fast
 def _of_author(own, counts, variances, inverse, certain, factors, doubts, powers, fresh):
     """q of one author in proportion; `inverse` and `certain` are 1 / m_a and its doubt. Returns the sum."""
     for k in range(own.shape[0]):
@@ -178,9 +175,7 @@ def _sweep(
                 author_total_variances[who[a], 0] += counts[i] * doubt
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Update the responsibilities of these documents once; see the module.
 
     Parameters
@@ -207,39 +202,18 @@ def run(
     SettingError
         When `most_authors` is not a whole number of at least 1.
     """
-    n, room = hyper.n_components, whole_number(hyper.options, "most_authors", 1)
-    author_indptr, authors = authors_within(docs, room)
-    earlier, remembered = remembered_shares(docs, room, n, state)
-    sums = counts_of(view, _AXES)
-    word_counts, word_variances, author_counts, author_variances, author_total_variances = sums
+    inputs = collapsed_inputs(docs, view, hyper, seed, state)
+    n, room = hyper.n_components, hyper.options["most_authors"]
     totals, total_variances = (
         view.totals[name][:n].astype(np.float64) for name in ("topic_words", "topic_word_variances")
     )
+    sums = words, word_variances, authors, author_variances, author_total_variances = counts_of(view, _AXES)
     _sweep(
-        *csr(docs, np.dtype(np.float64)),
-        frozen(docs.rows, np.int64),
-        author_indptr,
-        authors,
-        int(seed),
-        begins_at_random(state, view, hyper),
-        earlier,
-        remembered,
-        word_counts,
-        word_variances,
-        totals,
-        total_variances,
-        author_counts,
-        author_variances,
-        author_counts[:, :n].sum(axis=1),
-        author_total_variances,
-        *np.empty((2, room, n)),
-        np.empty(n),
-        np.empty(room),
-        np.empty(n),
-        np.empty(room),
+        *inputs, words, word_variances, totals, total_variances, authors, author_variances, authors[:, :n].sum(axis=1),
+        author_total_variances, *np.empty((2, room, n)), np.empty(n), np.empty(room), np.empty(n), np.empty(room),
         *np.empty((3, n)),
-    )
-    return KernelResult(moved(sums, view, _AXES), None, {"shares": remembered}, {})
+    )  # fmt: skip
+    return KernelResult(moved(sums, view, _AXES), None, {"shares": inputs[-1]}, {})
 
 
 KERNEL = Kernel(

@@ -7,11 +7,11 @@ For each distinct word v of a document d, with count c and responsibilities r of
     N_vk, N_k += c (q_k - r_k);  N_ak += c (q_ak - r_ak);  N_a += c (q_a - r_a);  r <- q
 
 where r_k and r_a are sums of r_ak over authors and topics. Entries are visited in stored order, each sees the newest N,
-and one token's own share is excluded. The documents of a slice see each other's responsibilities, and those of other
-slices as they were when the params were read. New documents begin with all of each word in one author and topic at
-random: equal responsibilities would stay equal forever. Where the run began with given topics, an entry begins with
-the q_ak that follow from these and from what has been counted before it. Statistics: by how much the expected counts
-have changed.
+and one token's own share is excluded. The documents of a slice see each other's responsibilities, and the
+responsibilities of other slices as they were when the params were read. New documents begin with all of each word in
+one author and topic at random: equal responsibilities would stay equal forever. Where the run began with given topics,
+an entry begins with the q_ak that follow from these and from what has been counted before it. Statistics: by how much
+the expected counts have changed.
 
 The same is iterative latent responsibilities (kernel `ilr`) for this model; where each document has an author of its
 own, the two agree.
@@ -25,23 +25,35 @@ References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
-from bigtopic.kernels.author_topic.support.shares import (
-    authors_within,
+from bigtopic.kernels.support.authors import (
+    VIEWS,
     begin,
+    collapsed_inputs,
+    counts_of,
+    moved,
     remember_no_more,
-    remembered_shares,
 )
 from bigtopic.kernels.support.collapsed import ask, keep, remembered
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, begins_at_random, csr, frozen, whole_number
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.entry import (
+    State,
+    inline,
+    uncounted,
+)
 from bigtopic.kernels.support.random import key
-from bigtopic.kernels.support.vector import LANES, double, larger, load, product, single, spread, store, total
+from bigtopic.kernels.support.vector import (
+    LANES,
+    double,
+    larger,
+    load,
+    prefetch,
+    product,
+    single,
+    spread,
+    store,
+    total,
+)
 from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
@@ -55,7 +67,7 @@ _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
 # the padding are infinite, so that its factors are 0.
 
 
-@njit(**INLINE)
+@inline
 def _ask(shares, i, n_authors):
     """For what is remembered of an entry, or where it will be, ahead of its turn."""
     ahead = shares[min(i, shares.shape[0] - 1)]
@@ -64,9 +76,9 @@ def _ask(shares, i, n_authors):
             prefetch(ahead, a, k)
 
 
-@njit(**INLINE)
+@inline
 def _sums(row, n_authors, n_columns, out):
-    """Fill `out` with the sums over topics of what is remembered of each author; returns that of all."""
+    """Fill `out` with the sums over topics of what is remembered of each author; returns the sum of all."""
     known = 0.0
     for a in range(n_authors):
         own, sums = row[a], spread(0.0)
@@ -77,7 +89,7 @@ def _sums(row, n_authors, n_columns, out):
     return known
 
 
-@njit(**INLINE)
+@inline
 def _conditional(row, unit, who, word, totals, author_weights, factors, share, fresh, table, ahead):
     """Fill q, author a's with the factor factors[a], and `share` with r, `unit` times what is remembered; returns the
     sum of q. Ask for the row `ahead` of a table."""
@@ -99,9 +111,9 @@ def _conditional(row, unit, who, word, totals, author_weights, factors, share, f
     return total(whole)
 
 
-@njit(**INLINE)
+@inline
 def _remember(unit, fresh, row, n_authors, out):
-    """Remember `unit` times q, and fill `out` with the sums over topics of each author; returns that of all."""
+    """Remember `unit` times q, and fill `out` with the sums over topics of each author; returns the sum of all."""
     known, factor = 0.0, spread(unit)
     for a in range(n_authors):
         own, sums = row[a], spread(0.0)
@@ -114,7 +126,7 @@ def _remember(unit, fresh, row, n_authors, out):
     return known
 
 
-@njit(**INLINE)
+@inline
 def _move(row, unit, count, who, share, word, totals, author_weights):
     """Move the counts from `share` to `unit` times what is remembered."""
     inverse, tokens = spread(unit), spread(count)
@@ -129,7 +141,7 @@ def _move(row, unit, count, who, share, word, totals, author_weights):
         store(totals, k, load(totals, k) + of_topic)
 
 
-@njit(**INLINE)
+@inline
 def _begin(row, count, who, share, word, totals, author_weights, author_totals, sums):
     """Count an entry of a new document."""
     known = _sums(row, who.shape[0], totals.shape[0], sums)
@@ -139,7 +151,7 @@ def _begin(row, count, who, share, word, totals, author_weights, author_totals, 
         author_totals[who[a]] += count * sums[a] / known
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(
     indptr, words, counts, rows, author_indptr, authors, seed, at_random, earlier, kept, word_weights, totals,
     author_weights, author_totals, share, fresh, factors, old_sums, sums,
@@ -172,9 +184,7 @@ def _sweep(
                 author_totals[who[a]] += counts[i] * (sums[a] / known - old_sums[a])
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Update the responsibilities of these documents once; see the module.
 
     Parameters
@@ -201,30 +211,20 @@ def run(
     SettingError
         When `most_authors` is not a whole number of at least 1.
     """
-    n, room = hyper.n_components, whole_number(hyper.options, "most_authors", 1)
-    author_indptr, authors = authors_within(docs, room)
-    earlier, kept = remembered_shares(docs, room, n, state)
+    inputs = collapsed_inputs(docs, view, hyper, seed, state)
     word_weights, author_weights = counts_of(view)
-    totals = view.totals["topic_words"].astype(np.float64)
-    totals[n:], n_columns = np.inf, len(totals)
-    assert n_columns % LANES == 0, "rows come in whole vectors"
-    _sweep(
-        *csr(docs, np.dtype(np.float64)),
-        frozen(docs.rows, np.int64),
-        author_indptr,
-        authors,
-        int(seed),
-        begins_at_random(state, view, hyper),
-        earlier,
-        kept,
-        word_weights,
-        totals,
-        author_weights,
-        author_weights[:, :n].sum(axis=1),
-        *(buffers.zeros((room, n_columns), np.float64) for _ in range(2)),
-        *(np.empty(room) for _ in range(3)),
+    n, room, totals = (
+        hyper.n_components,
+        hyper.options["most_authors"],
+        view.totals["topic_words"].astype(np.float64),
     )
-    return KernelResult(moved((word_weights, author_weights), view), None, {"shares": kept}, {})
+    totals[n:] = np.inf
+    assert len(totals) % LANES == 0, "rows come in whole vectors"
+    _sweep(
+        *inputs, word_weights, totals, author_weights, author_weights[:, :n].sum(axis=1),
+        *buffers.zeros((2, room, len(totals)), np.float64), *np.empty((3, room)),
+    )  # fmt: skip
+    return KernelResult(moved((word_weights, author_weights), view), None, {"shares": inputs[-1]}, {})
 
 
 KERNEL = Kernel(

@@ -7,7 +7,7 @@ The topics of the tokens of document d, given its authors' topics theta and the 
 and their mean over the tokens. A document whose authors the model does not know is the first of a new author: its
 topics have the prior of an author's, and are inferred by variational Bayes (`vb`).
 
-Cost: 2 x distinct words x topics multiply-adds; without known authors, that of `vb`.
+Cost: 2 x distinct words x topics multiply-adds; without known authors, as `vb`.
 
 Reference: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents".
 """
@@ -18,9 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.support.entry import OUTER, csr, frozen
+from bigtopic.kernels.support.entry import State, csr, frozen, outer
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
 from bigtopic.kernels.variational import vb
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
@@ -28,7 +27,7 @@ from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 __all__ = ["KERNEL", "run"]
 
 
-@njit(**OUTER)
+@outer
 def _mix(
     indptr, words, counts, author_indptr, authors, topic_words, author_topics, shared, shares, doc_topics
 ):
@@ -56,9 +55,7 @@ def _mix(
             doc_topics[d, k] = shares[k] / mass if mass > 0 else shared[k] / who.shape[0]
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -72,7 +69,7 @@ def run(
     -------
     KernelResult
         doc_topics (n_docs, n_components); a document without tokens has the mean of its authors', or of the prior. No
-        statistics; info: that of `vb`.
+        statistics; info as for `vb`.
 
     Raises
     ------
@@ -80,23 +77,18 @@ def run(
         As `vb` does.
     """
     topic_words = view.arrays["topic_words"]
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    doc_topics: Any = np.empty((docs.n_docs, hyper.n_components), dtype)
     info: Mapping[str, float] = {}
+    doc_topics: Any = np.empty((docs.n_docs, hyper.n_components), topic_words.dtype)
     if docs.author_indptr is None or (np.diff(docs.author_indptr) == 0).any():
         options = {**hyper.options, "bound": False}
         _, doc_topics, _, info = vb.run(docs, view, hyper._replace(options=options, doc_topics=True), seed)
     if docs.author_indptr is not None and docs.authors is not None:
+        dtype = topic_words.dtype
         _mix(
-            *csr(docs, dtype),
-            frozen(docs.author_indptr, np.int64),
-            frozen(docs.authors, np.int32),
-            frozen(topic_words, dtype),
-            frozen(view.arrays["author_topics"], dtype),
-            np.empty(n_columns, dtype),
-            np.empty(n_columns, dtype),
-            doc_topics,
-        )
+            *csr(docs, dtype), frozen(docs.author_indptr, np.int64), frozen(docs.authors, np.int32),
+            frozen(topic_words, dtype), frozen(view.arrays["author_topics"], dtype),
+            *np.empty((2, topic_words.shape[1]), dtype), doc_topics,
+        )  # fmt: skip
     return KernelResult({}, doc_topics, None, info)
 
 

@@ -23,14 +23,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
+from bigtopic.kernels.support.authors import signed_inputs, signed_result
 from bigtopic.kernels.support.entry import (
-    INLINE,
     INNER,
     OUTER,
-    csr,
+    State,
     doc_update_cost,
     frozen,
+    inline,
+    outer,
     sums_of_entries,
     tolerance,
     whole_number,
@@ -43,6 +44,7 @@ from bigtopic.types import Bound, CallSize, Docs, Hyper, Kernel, KernelResult, S
 __all__ = ["KERNEL", "document_bounds", "run"]
 
 _FAST = {"reassoc", "contract", "nsz", "nnan"}
+_fast = njit(**INNER | {"fastmath": _FAST})
 _LEAST = -1e300  # of topics that do not know the word, and of the padding
 _UNKNOWN = -1e290  # what their means are at most
 
@@ -62,7 +64,7 @@ def _put_logs(weights, logs):
             own[k] = fast_digamma(np.float64(row[k])) - level
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def _begin(row, floors, weights):
     """What phi begins with: the least logarithm where the word is unknown, and the weights in double precision."""
     for k in range(row.shape[0]):
@@ -71,7 +73,7 @@ def _begin(row, floors, weights):
         weights[k] = row[k]
 
 
-@njit(**INLINE)
+@inline
 def _means(logs, who, mu, floors, phi):
     """phi <- the authors' means of the logarithms; returns the largest."""
     most = spread(_LEAST)
@@ -84,7 +86,7 @@ def _means(logs, who, mu, floors, phi):
     return largest(most)
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def _exponentials(level, weights, phi):
     """phi, given its logarithms without the word and the largest of them; returns its sum."""
     whole = 0.0
@@ -94,7 +96,7 @@ def _exponentials(level, weights, phi):
     return whole
 
 
-@njit(**INLINE)
+@inline
 def _authors(logs, who, phi, whole, mu, fresh):
     """mu, given phi and its sum; returns how far it moved."""
     level, unit, moved = -np.inf, 1.0 / whole, 0.0
@@ -114,13 +116,13 @@ def _authors(logs, who, phi, whole, mu, fresh):
     return moved
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def _add(by, phi, row):
     for k in range(row.shape[0]):
         row[k] += by * phi[k]
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, author_indptr, authors, topic_words, logs, max_iter, tolerance,
     mu, fresh, floors, weights, phi, by_word, by_author, bounds,
@@ -153,9 +155,7 @@ def _infer(
     return dropped, iterations
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Statistics of these documents; see the module.
 
     Parameters
@@ -179,17 +179,13 @@ def run(
         When an option has a value that is not allowed.
     """
     stats, bounds, info = _inferred(docs, view, hyper)
-    if "author_documents" in hyper.statistics:
-        stats["author_documents"] = author_documents(docs)
-    return KernelResult(
-        stats, None, None, info | ({"bound": float(bounds.sum())} if hyper.options["bound"] else {})
-    )
+    return signed_result(docs, hyper, stats, info, bounds if hyper.options["bound"] else None)
 
 
 def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    Arguments and errors are those of `run`; the option `bound` is not looked at.
+    Arguments and errors are those of `run`; the option `bound` is ignored.
     """
     return _inferred(docs, view, hyper)[1]
 
@@ -198,39 +194,21 @@ def _inferred(
     docs: Docs, view: View, hyper: Hyper
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, float]]:
     """Statistics, bounds of documents, and figures."""
-    topic_words, n = view.arrays["topic_words"], hyper.n_components
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype = topic_words.dtype
-    author_indptr, authors, most = author_lists(docs)
-    by_word = buffers.zeros(topic_words.shape, dtype)
-    by_author, bounds = buffers.zeros(view.arrays["author_topics"].shape, dtype), np.zeros(docs.n_docs)
+    (inputs, most), weights = signed_inputs(docs, view), view.arrays["author_topics"]
+    topic_words = inputs[-1]
+    by_word, by_author = (buffers.zeros(rows.shape, topic_words.dtype) for rows in (topic_words, weights))
+    logs, bounds = buffers.zeros(weights.shape, np.float64), np.zeros(docs.n_docs)
+    _put_logs(frozen(weights, weights.dtype)[:, : hyper.n_components], logs)
     dropped, iterations = _infer(
-        *csr(docs, dtype),
-        author_indptr,
-        authors,
-        frozen(topic_words, dtype),
-        frozen(_expected_logs(view.arrays["author_topics"], n), np.float64),
-        whole_number(hyper.options, "max_doc_update_iter", 1),
-        tolerance(hyper.options),
-        np.empty(most),
-        np.empty(most),
-        *np.zeros((3, topic_words.shape[1])),
-        by_word,
-        by_author,
+        *inputs, frozen(logs, np.float64), whole_number(hyper.options, "max_doc_update_iter", 1),
+        tolerance(hyper.options), *np.empty((2, most)), *np.zeros((3, topic_words.shape[1])), by_word, by_author,
         bounds,
-    )
+    )  # fmt: skip
     shift = view.arrays.get("topic_words:shift")
     if shift is not None:
         bounds += sums_of_entries(docs, shift)
     info = {"dropped_tokens": dropped, "word_iterations": float(iterations)}
     return {"topic_words": by_word, "author_topics": by_author}, bounds, info
-
-
-def _expected_logs(weights: np.ndarray, n_components: int) -> np.ndarray:
-    """E[log theta] of the authors, zero in the padding."""
-    logs = buffers.zeros(weights.shape, np.float64)
-    _put_logs(frozen(weights, weights.dtype)[:, :n_components], logs)
-    return logs
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:

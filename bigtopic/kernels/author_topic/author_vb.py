@@ -9,36 +9,49 @@ of the expected logarithms of the authors' topics and of the topics' words, both
 
 Nothing of size authors x topics is kept of a token, and one call is enough: what is optimal follows from e and W alone.
 So a pass over the corpus after which both arrays are replaced is coordinate ascent, in any slices. Every token is
-counted once among the words and once among the authors. Rows of e and W may have factors of their own: those of W
-change nothing, and those of e are evened out in each document.
+counted once among the words and once among the authors. Each row of e and W may have its own factor: factors of W
+change nothing, and factors of e are evened out in each document.
 
 Cost: 3 x distinct words x topics + authors of the document x topics multiply-adds, and nothing else.
 
 References: Mortensen (2017), "The author-topic model", section 3.2, in which the sums over authors are not factorised;
 Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents".
+
+The kernel `author_vb_mean` is zero-order collapsed inference: means in place of exp E[log].
+
+Topics and authors are fixed during a call. It is `author_vb` with e_ak = p(topic k | author a) and
+W_vk = p(word v | topic k), the posterior means:
+
+    q(author a, topic k | word v)  ~  (n_ak + alpha_k) / (n_a + sum alpha)  (n_vk + eta_v) / (n_k + sum eta)
+
+exp E[log theta] of an author of few tokens is next to nothing but in the topics that happen to lead: while topics are
+still alike, variational Bayes so fixes authors to topics by chance. Means leave them open until topics differ. No
+token is taken out of the counts, which an update by minibatches does not have of its tokens alone. They are expected
+counts, and not parameters of posteriors: no prior is learned from them, see docs/decisions/learned-priors.md.
+
+References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models" (zero order); Foulds,
+Boyles, DuBois, Smyth, Welling (2013), "Stochastic collapsed variational Bayesian inference for LDA" (by minibatches).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, sums_of_entries
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.authors import signed_inputs, signed_result
+from bigtopic.kernels.support.entry import State, frozen, inner, outer, sums_of_entries
 from bigtopic.kernels.support.rows import AHEAD
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, larger, load, prefetch, spread, store, total
 from bigtopic.types import Bound, Docs, Hyper, Kernel, KernelResult, View
 
-__all__ = ["BOUND", "KERNEL", "document_bounds", "run"]
+__all__ = ["BOUND", "FURTHER", "KERNEL", "document_bounds", "run"]
 
 # The least weight of a topic for an author: products with it, and their inverses, are normal numbers.
 _LEAST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
 
 
-@njit(**INNER)
+@inner
 def _gather_authors(authors, author_topics, shifts, least, own, shared):
     """Rows of these authors to `own`, with the factors of the document's largest; `shared` is their sum.
 
@@ -57,7 +70,7 @@ def _gather_authors(authors, author_topics, shifts, least, own, shared):
     return level
 
 
-@njit(**INNER)
+@inner
 def _share_words(words, counts, topic_words, shared, gradient, by_word, with_bound):
     """Count a document's tokens among its words; gradient_k <- sum_v (c_v / Z_v) W_vk.
 
@@ -84,7 +97,7 @@ def _share_words(words, counts, topic_words, shared, gradient, by_word, with_bou
     return known, logs
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, author_indptr, authors, topic_words, author_topics, shifts, least, with_bound,
     own, shared, gradient, by_word, by_author, bounds,
@@ -110,9 +123,7 @@ def _infer(
     return dropped
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Statistics of these documents; see the module.
 
     Parameters
@@ -139,10 +150,7 @@ def run(
     """
     wanted = bool(hyper.options.get("bound", False))  # without an option, there is no bound
     stats, bounds, dropped = _inferred(docs, view, wanted)
-    if "author_documents" in hyper.statistics:
-        stats["author_documents"] = author_documents(docs)
-    info = {"dropped_tokens": dropped, **({"bound": float(bounds.sum())} if wanted else {})}
-    return KernelResult(stats, None, None, info)
+    return signed_result(docs, hyper, stats, {"dropped_tokens": dropped}, bounds if wanted else None)
 
 
 def document_bounds(docs: Docs, view: View, hyper: Hyper | None = None) -> np.ndarray:
@@ -156,28 +164,16 @@ def document_bounds(docs: Docs, view: View, hyper: Hyper | None = None) -> np.nd
 
 def _inferred(docs: Docs, view: View, with_bound: bool) -> tuple[dict[str, np.ndarray], np.ndarray, float]:
     """Statistics, bounds of documents, and tokens of words that no topic knows."""
-    topic_words = view.arrays["topic_words"]
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    author_indptr, authors, most = author_lists(docs)
+    inputs, most = signed_inputs(docs, view)
+    (n_words, n_columns), dtype = inputs[-1].shape, inputs[-1].dtype
     author_topics = frozen(view.arrays["author_topics"], dtype)
-    by_word, by_author = np.zeros(topic_words.shape, dtype), np.zeros(author_topics.shape, dtype)
+    shifts = frozen(view.arrays.get("author_topics:shift", np.zeros(docs.n_authors)), np.float64)
+    by_word, by_author = np.zeros((n_words, n_columns), dtype), np.zeros(author_topics.shape, dtype)
     bounds = np.zeros(docs.n_docs)
     dropped = _infer(
-        *csr(docs, dtype),
-        author_indptr,
-        authors,
-        frozen(topic_words, dtype),
-        author_topics,
-        frozen(view.arrays.get("author_topics:shift", np.zeros(docs.n_authors)), np.float64),
-        dtype.type(_LEAST[dtype]),
-        with_bound,
-        np.empty((most, n_columns), dtype),
-        np.empty(n_columns, dtype),
-        np.empty(n_columns, dtype),
-        by_word,
-        by_author,
-        bounds,
-    )
+        *inputs, author_topics, shifts, dtype.type(_LEAST[dtype]), with_bound,
+        np.empty((most, n_columns), dtype), *np.empty((2, n_columns), dtype), by_word, by_author, bounds,
+    )  # fmt: skip
     shift = view.arrays.get("topic_words:shift")
     if with_bound and shift is not None:
         bounds += sums_of_entries(docs, shift)
@@ -205,3 +201,16 @@ KERNEL = Kernel(
     bound=BOUND,
     paper="Mortensen 2017",
 )
+
+FURTHER = {
+    "author_vb_mean": replace(
+        KERNEL,
+        name="author_vb_mean",
+        views={"topic_words": "mean", "author_topics": "mean"},
+        options={},
+        meanings={},
+        bound=False,
+        posteriors=(),
+        paper="Asuncion et al. 2009; Foulds et al. 2013",
+    ),
+}

@@ -6,7 +6,7 @@ which begins with theirs and moves as if all |D_a| documents of author a were li
     gamma_dak = (1 - rho) gamma_ak + rho (alpha_k + |D_a| e_dak sum_v (c_dv / Z_dv) W_vk),    rho = (tau + t)^-kappa
     e_dak = exp E[log theta_dak],    s_dk = sum_a e_dak,    Z_dv = sum_k s_dk W_vk
 
-Statistics are those of `author_vb` with the e from before the last of these moves, so that the scheme's own step with
+Statistics are as in `author_vb`, with the e from before the last of these moves, so that the scheme's own step with
 them is that move: of one document, both are Algorithm 2 of the thesis with M steps, M - 1 of them here if it does not
 rest earlier. Later updates t move the authors of a document less, and in the end not at all, so that both kernels have
 the same fixed points.
@@ -18,19 +18,18 @@ References: Mortensen (2017), "The author-topic model", algorithm 2, which moves
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numba import njit
 
 from bigtopic.kernels.author_topic.author_vb import BOUND
-from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
+from bigtopic.kernels.support.authors import author_documents, signed_inputs
 from bigtopic.kernels.support.entry import (
     INNER,
-    OUTER,
-    csr,
+    State,
     doc_update_cost,
     frozen,
+    inner,
+    outer,
     padded_prior,
     step_size,
     tolerance,
@@ -45,13 +44,14 @@ from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 __all__ = ["KERNEL", "run"]
 
 _FAST = {"reassoc", "nsz", "contract"}  # sums are reordered
+_fast = njit(**INNER | {"fastmath": _FAST})
 
 _LEAST = 1e-30  # of e, where the largest is 1: products with it are normal numbers
 # Of an author's gamma: with less, topics at the least exp_digamma would outweigh other authors.
 _LEAST_TOTAL = 0.05
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def _weigh(gamma, own, shared):
     """Fill e of all authors, divided by their largest, and s."""
     n_authors, one = gamma.shape[0], shared.dtype.type(1)
@@ -76,7 +76,7 @@ def _weigh(gamma, own, shared):
         store(shared, k, sums)
 
 
-@njit(**INNER)
+@inner
 def _begin(start, who, prior, rate, rest, gamma):
     """Fill gamma of a document's authors, and what of their next gamma does not depend on the document."""
     for i in range(who.shape[0]):
@@ -85,7 +85,7 @@ def _begin(start, who, prior, rate, rest, gamma):
             rest[i, k] = (1 - rate) * start[who[i], k] + rate * prior[k]
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def _move(rest, who, documents, rate, own, gradient, gamma):
     """Move gamma of a document's authors; returns how far."""
     moved = gamma.dtype.type(0)
@@ -98,7 +98,7 @@ def _move(rest, who, documents, rate, own, gradient, gamma):
     return moved
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, author_indptr, authors, topic_words, start, documents, prior, rate, max_iter, limit,
     block, tokens, gamma, rest, own, shared, gradient, by_word, by_author,
@@ -129,9 +129,7 @@ def _infer(
     return dropped, iterations
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Statistics of these documents; see the module.
 
     Parameters
@@ -157,35 +155,22 @@ def run(
     SettingError
         When an option has a value that is not allowed.
     """
-    topic_words = view.arrays["topic_words"]
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    author_indptr, authors, most = author_lists(docs)
+    inputs, most = signed_inputs(docs, view)
+    (n_words, n_columns), dtype = inputs[-1].shape, inputs[-1].dtype
+    weights, documents = (frozen(view.arrays[name], dtype) for name in ("author_topics", "author_documents"))
     decay, offset = step_size(hyper.options, "local", "updates")
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
-    by_author = buffers.zeros(view.arrays["author_topics"].shape, dtype)
-    by_word = buffers.zeros(topic_words.shape, dtype)
+    by_author, by_word = buffers.zeros(weights.shape, dtype), buffers.zeros((n_words, n_columns), dtype)
     dropped, iterations = _infer(
-        *csr(docs, dtype),
-        author_indptr,
-        authors,
-        frozen(topic_words, dtype),
-        frozen(view.arrays["author_topics"], dtype),
-        frozen(view.arrays["author_documents"], dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        dtype.type((offset + hyper.step) ** -decay),
-        whole_number(hyper.options, "max_doc_update_iter", 1),
-        tolerance(hyper.options) * hyper.n_components,
-        buffers.empty((n_rows, n_columns), dtype),
-        np.empty(n_rows, dtype),
-        *(buffers.empty((most, n_columns), dtype) for _ in range(3)),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        by_word,
-        by_author,
-    )
+        *inputs, weights, documents, padded_prior(hyper.doc_topic_prior, n_columns, dtype),
+        dtype.type((offset + hyper.step) ** -decay), whole_number(hyper.options, "max_doc_update_iter", 1),
+        tolerance(hyper.options) * hyper.n_components, buffers.empty((n_rows, n_columns), dtype),
+        np.empty(n_rows, dtype), *buffers.empty((3, most, n_columns), dtype), *buffers.empty((2, n_columns), dtype),
+        by_word, by_author,
+    )  # fmt: skip
     stats = {"topic_words": by_word, "author_topics": by_author}
     if "author_documents" in hyper.statistics:
-        stats["author_documents"] = np.zeros(view.arrays["author_documents"].shape, np.float32)
+        stats["author_documents"] = np.zeros(documents.shape, np.float32)
         stats["author_documents"][:, :1] = author_documents(docs)
     return KernelResult(stats, None, None, {"dropped_tokens": dropped, "iterations": float(iterations)})
 

@@ -8,7 +8,7 @@ sums over the other tokens of expected counts m and of their variances s = sum r
 
 then r <- a / sum(a), and m and s follow. The exponent is kept between -30 and 30: it is far below where a count is
 small and uncertain. Without it this is the kernel `ilr`, which says in which order entries are visited, what slices see
-of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
+of each other, how documents begin, what the state is and which least values keep rounding errors out. Statistics: by
 how much expected counts and their variances have changed.
 
 Cost: entries x topics, a division and an exponential each. Space: entries x topics numbers on disk, twice.
@@ -19,20 +19,23 @@ allocation", equation 18.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numba import njit
 
 from bigtopic.kernels.support.collapsed import begin, stay
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import UNCOUNTED, begins_at_random, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import (
+    UNCOUNTED,
+    Call,
+    State,
+    begins_at_random,
+    frozen,
+    put_shares,
+)
+from bigtopic.kernels.support.expected_logs import expected_logs_of_shares, shares_scratch
 from bigtopic.kernels.support.math import fast_exp
-from bigtopic.kernels.support.memory import prefetch
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store
+from bigtopic.kernels.support.vector import LANES, larger, load, prefetch, spread, store
 from bigtopic.support import buffers
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -131,9 +134,7 @@ def _sweep(
     return moved
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Update the responsibilities of these documents once; see the module.
 
     Parameters
@@ -158,47 +159,26 @@ def run(
     SettingError
         When the statistics of the prior are wanted and a count is not a whole number.
     """
-    topic_words, n = view.arrays["topic_words"], hyper.n_components
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    call, n, dtype = Call(docs, view, hyper), hyper.n_components, view.arrays["topic_words"].dtype
     totals, total_variances = (view.totals[name].astype(np.float64) for name in KERNEL.views)
-    inputs = (*csr(docs, dtype), frozen(docs.rows, np.int64))
     shares = buffers.empty((len(docs.words), n), np.float32)
     if state is None:
         shares[:] = 0
-    change, change_of_variances = (buffers.zeros(topic_words.shape, dtype) for _ in range(2))
-    if begins_at_random(state, view, hyper):
-        begin(*inputs, int(seed), n, np.float32(1), shares, totals, change)  # what is certain has no variance
-    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
+    change, doc_topics = call.outputs
+    change_of_variances = call.stats["topic_word_variances"] = buffers.zeros(change.shape, dtype)
+    if begins_at_random(state, view, hyper):  # what is certain has no variance
+        begin(*call.documents, call.rows, int(seed), n, np.float32(1), shares, totals, change)
     moved = _sweep(
-        *inputs,
-        frozen(topic_words, dtype),
-        frozen(view.arrays["topic_word_variances"], dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        n,
-        np.finfo(dtype).tiny,
-        frozen(shares if state is None else state["shares"], np.float32),
-        shares,
-        buffers.empty(len(docs.words), dtype),
-        totals,
-        total_variances,
-        *buffers.zeros((6, n_columns), dtype),
-        change,
-        change_of_variances,
-        doc_topics,
-    )
-    stats = {"topic_words": change, "topic_word_variances": change_of_variances}
-    if "doc_topic_prior" in hyper.statistics:
-        stats["doc_topic_prior"] = expected_logs_of_shares(
-            docs, shares, hyper.doc_topic_prior, n_columns, seed, second_order=True
+        *call.documents, call.rows, call.topic_words, frozen(view.arrays["topic_word_variances"], dtype),
+        call.prior(), n, np.finfo(dtype).tiny, frozen(shares if state is None else state["shares"], np.float32), shares,
+        buffers.empty(len(docs.words), dtype), totals, total_variances, *buffers.zeros((6, call.n_columns), dtype),
+        change, change_of_variances, doc_topics,
+    )  # fmt: skip
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs_of_shares(
+            docs, shares, hyper.doc_topic_prior, call.n_columns, seed, second_order=True
         )
-    info = {"moved_tokens": float(moved)}
-    return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """A number for each entry, and what labels are drawn with."""
-    return Scratch([size.n_entries * 8, *labels_scratch(size)])
+    return call.result({"moved_tokens": moved}, {"shares": shares})
 
 
 KERNEL = Kernel(
@@ -207,7 +187,7 @@ KERNEL = Kernel(
     views={"topic_words": "counts", "topic_word_variances": "counts"},
     statistics={"topic_words": "word", "topic_word_variances": "word"},
     offers={"doc_topic_prior": "none"},
-    scratch=_scratch,
+    scratch=shares_scratch,
     interacts=True,
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("n_components",))},

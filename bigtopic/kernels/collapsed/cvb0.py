@@ -28,21 +28,20 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import (
-    INNER,
-    OUTER,
-    csr,
+    Call,
+    State,
     doc_update_cost,
-    frozen,
-    padded_prior,
+    inner,
+    learns,
+    outer,
     put_shares,
     tolerance,
     whole_number,
 )
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.expected_logs import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, larger, load, prefetch, spread, store, total
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
 
@@ -55,7 +54,7 @@ _AHEAD = 4  # words
 # each a sweep visits, `factors` (2,) is c / sum(a) of the word visited last.
 
 
-@njit(**INNER)
+@inner
 def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors):
     """Add the words one after another to the mass, and copy their rows to `block`."""
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
@@ -80,7 +79,7 @@ def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass
             factors[j] = counts[i, j] * inverses[i, j]
 
 
-@njit(**INNER)
+@inner
 def _sweep(left, counts, block, shares, inverses, mass, factors):
     """Visit each word once more. Rounding may leave a mass below its share: the difference counts as zero."""
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
@@ -103,7 +102,7 @@ def _sweep(left, counts, block, shares, inverses, mass, factors):
             factors[j] = counts[i, j] * inverses[i, j]
 
 
-@njit(**INNER)
+@inner
 def _change(j, last, n_components, shares, mass, factors, before):
     """Bring the mass of a document up to its last word; how far it is from `before`, which becomes the mass."""
     change, factor = 0.0, factors[j]
@@ -115,7 +114,7 @@ def _change(j, last, n_components, shares, mass, factors, before):
     return change
 
 
-@njit(**INNER)
+@inner
 def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
     """Add a document's statistics; its mass is summed anew. Returns the tokens of words that no topic knows.
 
@@ -146,9 +145,9 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
     return dropped
 
 
-@njit(**INNER)
+@inner
 def _by_length(indptr, order):
-    """order <- the documents, the shortest ones first; those of a length stay in order."""
+    """order <- the documents, the shortest ones first; documents of equal length stay in order."""
     longest = 0
     for d in range(len(order)):
         longest = max(longest, indptr[d + 1] - indptr[d])
@@ -163,7 +162,7 @@ def _by_length(indptr, order):
         places[length] += 1
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
     block, shares, mass, before, stats, doc_topics,
@@ -224,9 +223,7 @@ def _infer_slice(indptr, words, counts, topic_words, prior, options, scratch, st
     )  # fmt: skip
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -250,36 +247,19 @@ def run(
         When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
         whole number.
     """
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
-    room = max(1, int((docs.indptr[1:] - docs.indptr[:-1]).max(initial=1)))
-    scratch = buffers.empty((2 * room + 2, _PAIR, n_columns), dtype)
-    stats = buffers.empty((n_words, n_columns), dtype)
-    learns = "doc_topic_prior" in hyper.statistics
-    n_doc_topics = docs.n_docs if hyper.doc_topics or learns else 0
-    doc_topics = buffers.empty((n_doc_topics, hyper.n_components), dtype)
-    max_sweeps, tolerance, _ = _options(hyper)
+    call = Call(docs, view, hyper, keeps=learns(hyper), filled=True)
+    room = max(1, int(np.diff(docs.indptr).max(initial=1)))
+    scratch = buffers.empty((2 * room + 2, _PAIR, call.n_columns), call.dtype)
+    max_sweeps, limit, _ = _options(hyper)
     sweeps, dropped = _infer(
-        *csr(docs, dtype),
-        frozen(topic_words, dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        int(max_sweeps),
-        tolerance,
-        scratch[:room],
-        scratch[room : 2 * room],
-        scratch[2 * room],
-        scratch[2 * room + 1],
-        stats,
-        doc_topics,
-    )
-    found = {"topic_words": stats}
-    if learns:
-        found["doc_topic_prior"] = expected_logs_of_topics(
-            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
+        *call.inputs, call.prior(), int(max_sweeps), limit, scratch[:room], scratch[room : 2 * room], *scratch[-2:],
+        *call.outputs,
+    )  # fmt: skip
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs_of_topics(
+            docs, call.topic_words, call.doc_topics, hyper.doc_topic_prior, seed
         )
-    info = {"iterations": float(sweeps), "dropped_tokens": float(dropped)}
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+    return call.result({"iterations": sweeps, "dropped_tokens": dropped})
 
 
 def _options(hyper: Hyper) -> tuple[float, float, float]:

@@ -7,21 +7,21 @@ For each distinct word v of a document d, with count c and responsibilities r (o
     N_dk, N_kv, N_k += c (a_k - r_k) ;  r <- a
 
 Entries are visited in storage order, each sees the newest N, and one token's own share r is excluded. The documents of
-a slice see each other's responsibilities, and those of other slices as they were when the params were read. New
-documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever. Where the
-run began with given topics, an entry begins with the a_k that follow from these and from what has been counted before
-it. Statistics: by how much the expected counts have changed.
+a slice see each other's responsibilities, and the responsibilities of other slices as they were when the params were
+read. New documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever.
+Where the run began with given topics, an entry begins with the a_k that follow from these and from what has been
+counted before it. Statistics: by how much the expected counts have changed.
 
 Sums from which an entry takes its own share keep a rounding error, which may be negative or exceed a tiny prior. So
 N_dk is summed without alpha and is at least 0 without the own share, eta_v + N_kv is at least 1e-10, and sum_v eta_v +
 N_k at least eta_v + N_kv. An entry whose a_k are all too small for a number keeps its r.
 
-What is remembered of an entry are numbers in proportion to r; they are rounded first and divided by their sum
-afterwards, so that r sums to 1 and all counts are those of what is remembered: nothing drifts. `KERNEL` keeps float32,
+The state of an entry are numbers in proportion to r; they are rounded first and divided by their sum
+afterwards, so that r sums to 1 and all counts agree with the state: nothing drifts. `KERNEL` keeps float32,
 `HALF` whole numbers up to 65 535 in two bytes, for half of the space.
 
-How it is computed: in float64, whatever the view is. The sum over a_k, and that of the rounded numbers, make an entry
-wait; meanwhile, what is remembered of an entry of the next document is added to that document's N_dk.
+How it is computed: in float64, whatever the view is. The sum over a_k and the sum of the rounded numbers make an entry
+wait; meanwhile, the state of an entry of the next document is added to that document's N_dk.
 
 Cost: entries x topics, a division each. Space: entries x topics numbers on disk, twice.
 
@@ -30,28 +30,35 @@ Reference: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import (
-    INLINE,
-    UNCOUNTED,
+    Call,
+    State,
     begins_at_random,
-    csr,
     frozen,
-    padded_prior,
+    inline,
     put_shares,
+    uncounted,
 )
-from bigtopic.kernels.support.memory import prefetch
-from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
+from bigtopic.kernels.support.expected_logs import expected_logs_of_shares, shares_scratch
+from bigtopic.kernels.support.vector import (
+    LANES,
+    double,
+    larger,
+    like,
+    load,
+    prefetch,
+    product,
+    spread,
+    store,
+    total,
+)
 from bigtopic.support import buffers
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half", "sweep"]
 
@@ -61,7 +68,7 @@ _LEAST = np.finfo(np.float64).tiny * _LEVELS  # of the sum of a_k
 _AHEAD = 2  # entries
 
 
-@njit(**INLINE)
+@inline
 def _unit(row, n, n_columns):
     """What the numbers that are remembered of an entry are multiplied by; 0 of one that is not counted yet."""
     sums = spread(0.0)
@@ -71,7 +78,7 @@ def _unit(row, n, n_columns):
     return 1.0 / known if known > 0.0 else 0.0
 
 
-@njit(**INLINE)
+@inline
 def _add(row, factor, n, mass):
     """Add an entry to N_dk, the mass of its document: `factor` times what is remembered."""
     factors = spread(factor)
@@ -79,7 +86,7 @@ def _add(row, factor, n, mass):
         store(mass, k, load(mass, k) + factors * remembered(row, k, n))
 
 
-@njit(**INLINE)
+@inline
 def _conditional(row, unit, n, prior, mass, weights, grown, totals, fresh, table, ahead):
     """Fill `fresh` with a, and return its sum; `unit` times what is remembered are r. Ask for the row `ahead` of a
     table."""
@@ -95,7 +102,7 @@ def _conditional(row, unit, n, prior, mass, weights, grown, totals, fresh, table
     return total(whole)
 
 
-@njit(**INLINE)
+@inline
 def _round(unit, half, fresh, kept, table, ahead):
     """Fill `kept` with what is to be remembered, `unit` times `fresh`, and return its sum. Ask likewise."""
     known, factor, rest = spread(0.0), spread(unit), spread(half)
@@ -107,7 +114,7 @@ def _round(unit, half, fresh, kept, table, ahead):
     return total(known)
 
 
-@njit(**INLINE)
+@inline
 def _move(row, old_unit, kept, unit, count, n, shares, i, mass, grown, totals):
     """Remember `kept` in shares[i], and move the counts from `old_unit` times `row` to `unit` times `kept`; returns how
     many tokens moved."""
@@ -125,7 +132,7 @@ def _move(row, old_unit, kept, unit, count, n, shares, i, mass, grown, totals):
     return total(moved)
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(
     indptr, words, counts, rows, topic_words, prior, n_components, seed, at_random, scale, half,
     earlier, shares, units, totals, masses, fresh, kept, change, doc_topics,
@@ -163,9 +170,7 @@ def _sweep(
     return moved
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Update the responsibilities of these documents once; see the module.
 
     Parameters
@@ -194,9 +199,7 @@ def run(
     return _run(docs, view, hyper, seed, state, "float32", 1.0, 0.0)
 
 
-def run_half(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run_half(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """As `run`, with shares in two bytes."""
     return _run(docs, view, hyper, seed, state, "uint16", _LEVELS, 0.5)
 
@@ -206,40 +209,31 @@ def _run(
     view: View,
     hyper: Hyper,
     seed: int,
-    state: Mapping[str, np.ndarray] | None,
+    state: State,
     kept: str,
     scale: float,
     half: float,
 ) -> KernelResult:
-    topic_words = frozen(view.arrays["topic_words"], np.float64)
+    call = Call(docs, view, hyper, np.float64)
     shares = buffers.empty((len(docs.words), hyper.n_components), kept)
-    change = buffers.zeros(topic_words.shape, topic_words.dtype)
-    totals = view.totals["topic_words"].astype(np.float64)
-    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), topic_words.dtype)
-    earlier = None if state is None else state["shares"]
-    at_random = begins_at_random(state, view, hyper)
-    moved = sweep(
-        docs, topic_words, hyper, seed, earlier, shares, totals, change, doc_topics, at_random, scale, half
+    totals, earlier = (
+        view.totals["topic_words"].astype(np.float64),
+        None if state is None else state["shares"],
     )
-    stats = {"topic_words": change}
-    if "doc_topic_prior" in hyper.statistics:
-        stats["doc_topic_prior"] = expected_logs_of_shares(
-            docs, shares, hyper.doc_topic_prior, topic_words.shape[1], seed
+    moved = sweep(call, seed, earlier, shares, totals, begins_at_random(state, view, hyper), scale, half)
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs_of_shares(
+            docs, shares, hyper.doc_topic_prior, call.n_columns, seed
         )
-    info = {"moved_tokens": moved}
-    return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
+    return call.result({"moved_tokens": moved}, {"shares": shares})
 
 
 def sweep(
-    docs: Docs,
-    topic_words: np.ndarray,
-    hyper: Hyper,
+    call: Call,
     seed: int,
     earlier: np.ndarray | None,
     shares: np.ndarray,
     totals: np.ndarray,
-    change: np.ndarray,
-    doc_topics: np.ndarray,
     at_random: bool,
     scale: float = 1.0,
     half: float = 0.0,
@@ -248,13 +242,11 @@ def sweep(
 
     Parameters
     ----------
-    docs, hyper, seed : as for `run`
-    topic_words : float64 (n_words, n_columns), eta_v + N_kv before anything was counted in `change`
+    call : float64; its topic_words are eta_v + N_kv before anything was counted in its statistics, which are added to
+    seed : as for `run`
     earlier : (n_entries, n_components), what is remembered, perhaps `shares` itself; None for documents that are new
     shares : of its shape and type; becomes what is to be remembered
     totals : float64 (n_columns,), sum_v eta_v + N_k, which follow
-    change : float64 (n_words, n_columns), is added to
-    doc_topics : float64 (n_docs, n_components) to be filled, or (0, n_components)
     at_random : whether new documents begin at random, and not with what follows from the counts
     scale, half : what a share is multiplied by before it is kept, and what is added, so that it is rounded
 
@@ -263,36 +255,16 @@ def sweep(
     float
         "moved_tokens" of `run`.
     """
-    n_columns = topic_words.shape[1]
-    assert n_columns % LANES == 0, "rows come in whole vectors"
+    n_entries, n_columns = len(shares), call.n_columns
     if earlier is None:
         shares[:] = 0
     moved = _sweep(
-        *csr(docs, np.dtype(np.float64)),
-        frozen(docs.rows, np.int64),
-        frozen(topic_words, np.float64),
-        padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64)),
-        hyper.n_components,
-        int(seed),
-        at_random,
-        scale,
-        half,
-        frozen(shares if earlier is None else earlier, shares.dtype),
-        shares,
-        buffers.empty(len(docs.words), np.float64),
-        totals,
-        buffers.zeros((2, n_columns), np.float64),
-        buffers.empty(n_columns, np.float64),
-        buffers.zeros(n_columns, shares.dtype),
-        change,
-        doc_topics,
-    )
+        *call.documents, call.rows, call.topic_words, call.prior(), call.hyper.n_components, int(seed), at_random,
+        scale, half, frozen(shares if earlier is None else earlier, shares.dtype), shares,
+        buffers.empty(n_entries, np.float64), totals, buffers.zeros((2, n_columns), np.float64), *call.vectors(1),
+        buffers.zeros(n_columns, shares.dtype), *call.outputs,
+    )  # fmt: skip
     return float(moved)
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """A number for each entry, and what labels are drawn with."""
-    return Scratch([size.n_entries * 8, *labels_scratch(size)])
 
 
 KERNEL = Kernel(
@@ -301,7 +273,7 @@ KERNEL = Kernel(
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
-    scratch=_scratch,
+    scratch=shares_scratch,
     interacts=True,
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("n_components",))},

@@ -7,9 +7,9 @@ always sums to n. Each distinct word v in turn, with count c, moves it as c equa
     q   = (1 - rho_t)^c,  rho_t = (offset + t)^-decay, at most 1
     N_k <- q N_k + (1 - q) n r_k,  t <- t + c
 
-t counts the tokens of the document visited before. After `burn_in` passes over the words, one more counts:
-S_vk = sum_d c r. No token's own share is excluded; at rest N is that of EM with the prior alpha + 1 (kernel `map_em`).
-Document topics: (alpha_k + N_k) / sum.
+t counts the tokens of the document visited before. After `burn_in` passes over the words, one more counts: S_vk = sum_d
+c r. No token's own share is excluded; at rest N is what EM finds with the prior alpha + 1 (kernel `map_em`). Document
+topics: (alpha_k + N_k) / sum.
 
 How it is computed: the pass that visits a word also moves N by the word before it. The sum and the division at the end
 of a word make the next word wait; documents are therefore visited in pairs, a word of each by turns. The results
@@ -29,22 +29,21 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import (
     INNER,
-    OUTER,
-    csr,
-    frozen,
-    padded_prior,
+    Call,
+    State,
+    inner,
+    learns,
+    outer,
     put_shares,
     step_size,
     whole_number,
 )
-from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.math import fast_exp
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.expected_logs import expected_logs_of_topics, topics_scratch
+from bigtopic.kernels.support.math import fast_exp, fast_log
 from bigtopic.kernels.support.rows import AHEAD, GROUP, gather_scaled
-from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store, total
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
@@ -75,7 +74,7 @@ def _steps(seen, counts, length, decay, offset, rests):
     return seen
 
 
-@njit(**INNER)
+@inner
 def _pass(lengths, words, counts, rests, block, prior, known, mass, shares, keep, gains, adds, stats):
     """Visit each word once: move N by the word before, find the responsibilities of this one, and perhaps add them."""
     one, zero = mass.dtype.type(1), spread(mass.dtype.type(0))
@@ -100,7 +99,7 @@ def _pass(lengths, words, counts, rests, block, prior, known, mass, shares, keep
                     store(stats, (word, k), load(stats, (word, k)) + ratio * load(shares, (j, k)))
 
 
-@njit(**INNER)
+@inner
 def _finish(j, prior, mass, shares, keep, gains):
     """Move N by the last word, and add the prior."""
     kept, gain = spread(keep[j]), spread(gains[j])
@@ -109,7 +108,7 @@ def _finish(j, prior, mass, shares, keep, gains):
         store(mass, (j, k), own + load(prior, k))
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     order, indptr, all_words, all_counts, topic_words, prior, burn_in, decay, offset,
     words, counts, rests, block, mass, shares, keep, gains, known, seen, lengths, stats, doc_topics,
@@ -141,9 +140,7 @@ def _infer(
     return dropped
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -169,44 +166,20 @@ def run(
     """
     burn_in = whole_number(hyper.options, "burn_in", 0)
     decay, offset = step_size(hyper.options, "doc_learning", "tokens")
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    lengths = np.diff(docs.indptr)
-    room = int(lengths.max(initial=0)) + GROUP
-    stats = buffers.zeros(topic_words.shape, dtype)
-    learns = "doc_topic_prior" in hyper.statistics
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics or learns else 0, hyper.n_components), dtype)
+    call, lengths = Call(docs, view, hyper, keeps=learns(hyper)), np.diff(docs.indptr)
+    dtype, room = call.dtype, int(lengths.max(initial=0)) + GROUP
     dropped = _infer(
         np.argsort(lengths, kind="stable"),  # a pair ends together
-        *csr(docs, dtype),
-        frozen(topic_words, dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        burn_in,
-        decay,
-        offset,
-        np.empty((_PAIR, room), np.int32),
-        np.empty((_PAIR, room), dtype),
-        np.empty((_PAIR, room), dtype),
-        buffers.empty((_PAIR, room, n_columns), dtype),
-        np.empty((_PAIR, n_columns), dtype),
-        np.empty((_PAIR, n_columns), dtype),
-        np.empty(_PAIR, dtype),
-        np.empty(_PAIR, dtype),
-        np.empty(_PAIR),
-        np.empty(_PAIR),
-        np.empty(_PAIR, np.int64),
-        stats,
-        doc_topics,
-    )
-    found = {"topic_words": stats}
-    if learns:
-        found["doc_topic_prior"] = expected_logs_of_topics(
-            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
+        *call.inputs, call.prior(), burn_in, decay, offset,
+        np.empty((_PAIR, room), np.int32), *np.empty((2, _PAIR, room), dtype),
+        buffers.empty((_PAIR, room, call.n_columns), dtype), call.vectors(_PAIR), call.vectors(_PAIR),
+        *np.empty((2, _PAIR), dtype), *np.empty((2, _PAIR)), np.empty(_PAIR, np.int64), *call.outputs,
+    )  # fmt: skip
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs_of_topics(
+            docs, call.topic_words, call.doc_topics, hyper.doc_topic_prior, seed
         )
-    passes = float(np.count_nonzero(lengths) * (burn_in + 1))
-    info = {"iterations": passes, "dropped_tokens": dropped}
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+    return call.result({"iterations": np.count_nonzero(lengths) * (burn_in + 1), "dropped_tokens": dropped})
 
 
 def _cost(options: Mapping[str, Any]) -> float:

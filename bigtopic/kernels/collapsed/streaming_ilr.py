@@ -5,7 +5,7 @@ responsibilities r of each distinct word of a document:
 
     a_k = (alpha_k + n_dk - r_k) (G_kv + n_kv - r_k) / (G_k + n_k - r_k) ;  a <- a / sum(a)
 
-Documents begin as those of the kernel `ilr` do, those of the first update given the topics that it began with, if any;
+Documents begin as in the kernel `ilr`, in the first update given the topics that it began with, if any;
 they are swept until a sweep moves less than `mean_change_tol` of a token: the mean over tokens of sum_k |a_k - r_k|.
 Statistics: n; the responsibilities are forgotten. With the scheme `DecayAdd`, G is the decayed sum of the past. One
 minibatch of a whole corpus and a decay of 1 are the kernel `ilr`.
@@ -30,17 +30,15 @@ from typing import Any
 import numpy as np
 
 from bigtopic.kernels.collapsed import ilr
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
-from bigtopic.kernels.support.entry import counted, frozen, tolerance, whole_number
+from bigtopic.kernels.support.entry import Call, State, counted, tolerance, whole_number
+from bigtopic.kernels.support.expected_logs import expected_logs_of_shares
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the responsibilities of these documents; see the module.
 
     Parameters
@@ -64,26 +62,20 @@ def run(
         When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
         whole number.
     """
-    max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
+    max_sweeps, call = whole_number(hyper.options, "max_sweeps", 0), Call(docs, view, hyper, np.float64)
     limit = tolerance(hyper.options) * float(docs.counts.sum(dtype=np.float64))
-    past = frozen(view.arrays["topic_words"], np.float64)
-    counts, totals = buffers.zeros(past.shape, np.float64), view.totals["topic_words"].astype(np.float64)
+    totals = view.totals["topic_words"].astype(np.float64)
     shares = buffers.empty((len(docs.words), hyper.n_components), np.float32)
-    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components))
-    given = hyper.step == 1 and counted(view, hyper, "topic_words")
+    at_random = not (hyper.step == 1 and counted(view, hyper, "topic_words"))
     for sweep in range(1 + max_sweeps):
-        earlier = shares if sweep > 0 else None
-        at_random = sweep == 0 and not given
-        moved = ilr.sweep(docs, past, hyper, seed, earlier, shares, totals, counts, doc_topics, at_random)
+        moved = ilr.sweep(call, seed, shares if sweep else None, shares, totals, at_random and not sweep)
         if moved < limit:
             break
-    found = {"topic_words": counts}
-    if "doc_topic_prior" in hyper.statistics:
-        found["doc_topic_prior"] = expected_logs_of_shares(
-            docs, shares, hyper.doc_topic_prior, counts.shape[1], seed
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs_of_shares(
+            docs, shares, hyper.doc_topic_prior, call.n_columns, seed
         )
-    info = {"iterations": float(docs.n_docs * (1 + sweep)), "moved_tokens": moved}
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+    return call.result({"iterations": docs.n_docs * (1 + sweep), "moved_tokens": moved})
 
 
 def _cost(options: Mapping[str, Any]) -> float:

@@ -7,8 +7,8 @@ of it. In its turn all of them are removed at once, and R are drawn from one con
 
 D, W and P count the records of a row topic in a row, of a column topic in a column, and of a pair; P_k. and P_.j are
 marginals of P. R = 1 is collapsed Gibbs sampling; as R grows, it comes to be the kernel `dual_ilr`. The rows of a slice
-see each other's newest labels, and those of other slices as they were when the params were read. A record without a
-label, of a row that is new, gets a pair at random, one of row topic t and column topic t, or of a given joint
+see each other's newest labels, and the labels of other slices as they were when the params were read. A record without
+a label, of a row that is new, gets a pair at random, one of row topic t and column topic t, or of a given joint
 distribution; where the run began with given topics, one drawn from p_kj. Statistics: by how much the labels have
 changed the counts.
 
@@ -16,8 +16,8 @@ Taken out of a sum, a lone record leaves nothing of a tiny prior. So beta_r + D_
 and what they are divided by is at least as large.
 
 How it is computed: with b_j the middle factor, sum_j b_j (alpha + P_kj) is found for all k together, a vector for each
-j; a draw finds the row topic first, among running sums, and then the column topic among those of its pairs, for which P
-is kept with the row topics first, too. Up to 16 topics are one vector, which stays in registers.
+j; a draw finds the row topic first, among running sums, and then the column topic among the sums of its pairs, for
+which P is kept with the row topics first, too. Up to 16 topics are one vector, which stays in registers.
 
 Cost of a record: row topics x column topics, a multiply-add each. 4 bytes per label on disk, twice.
 
@@ -26,31 +26,35 @@ Reference: Rugeles et al., "Infinite latent state replication", equations 4.5 an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bigtopic.kernels.support.draw import n_reached, running
 from bigtopic.kernels.support.dual import (
     AXES,
     FLOOR,
     VIEWS,
     counts_of,
     first_pair,
-    given_pairs,
-    given_topics,
     moved,
     padded,
+    records_scratch,
+    starts,
 )
-from bigtopic.kernels.support.entry import INLINE, OUTER, UNCOUNTED, frozen, whole_number
-from bigtopic.kernels.support.lanes import n_reached, running
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.entry import (
+    State,
+    frozen,
+    inline,
+    outer,
+    uncounted,
+    whole_number,
+)
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
-from bigtopic.kernels.support.vector import HALF, LANES, larger, load, n_lanes, spread, store
+from bigtopic.kernels.support.vector import HALF, LANES, larger, load, n_lanes, prefetch, spread, store
 from bigtopic.support import buffers
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -61,7 +65,7 @@ _HALF, _LANES, _LANE = np.uint64(HALF), np.uint64(LANES), np.uint64(HALF - 1)
 
 # Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
 # padded to whole vectors of HALF, of column topics at least one of LANES: with zeros, and totals with infinity. `zero`
-# is a vector, as long as those of a loop.
+# is a vector, as long as the vectors of a loop.
 
 
 class _Room(NamedTuple):
@@ -92,13 +96,13 @@ class _Room(NamedTuple):
     one_hot: np.ndarray
 
 
-@njit(**INLINE)
+@inline
 def _add(values, place, change, hot):
     """Add to one number. The next record loads the vector that it is in while it is still on its way to the cache."""
     store(values, place, load(values, place, HALF) + spread(change, HALF) * hot)
 
 
-@njit(**INLINE)
+@inline
 def _count(label, share, of_row, of_column, d, word, room):
     k, j = of_row[np.uint64(label)], of_column[np.uint64(label)]
     hot, first = load(room.one_hot, (k & _LANE) * _HALF, HALF), k & ~_LANE
@@ -111,19 +115,19 @@ def _count(label, share, of_row, of_column, d, word, room):
     _add(room.joint, (k, first), share, hot)
 
 
-@njit(**INLINE)
+@inline
 def _product(j, first, room, zero):
     return spread(room.by_column[j], zero) * load(room.transposed, (j, first), zero)
 
 
-@njit(**INLINE)
+@inline
 def _ratio(weights, place, totals, first, zero):
     """Weights divided by their totals; see the module for how small they may be."""
     weight = larger(load(weights, (place, first), zero), spread(FLOOR, zero))
     return weight / larger(load(totals, first, zero), weight)
 
 
-@njit(**INLINE)
+@inline
 def _weigh(d, word, zero_row, zero_column, row_width, column_width, room):
     """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
     for first in range(_ZERO, column_width, n_lanes(zero_column)):
@@ -142,14 +146,14 @@ def _weigh(d, word, zero_row, zero_column, row_width, column_width, room):
         before = _sum_up(factor * ((a + b) + (c + e)), before, first, room.row_sums)
 
 
-@njit(**INLINE)
+@inline
 def _sum_up(vector, before, first, sums):
     """Running sums of a vector and the sum of those `before` it; returns the last."""
     store(sums, _HALF + first, running(vector) + spread(before, vector))
     return sums[_LANE + first + n_lanes(vector)]
 
 
-@njit(**INLINE)
+@inline
 def _reached(rest, sums, n, zero, width):
     """The first of n topics whose running sum exceeds `rest`; rounding may leave the last."""
     k = _ZERO
@@ -158,7 +162,7 @@ def _reached(rest, sums, n, zero, width):
     return min(k, n - _ONE)
 
 
-@njit(**INLINE)
+@inline
 def _pick(u, n_row_topics, n_column_topics, zero_row, zero_column, row_width, column_width, room):
     """The label at which the sums of p_kj exceed u times all of them."""
     rest = u * room.row_sums[_LANE + row_width]
@@ -172,7 +176,7 @@ def _pick(u, n_row_topics, n_column_topics, zero_row, zero_column, row_width, co
     return k * n_column_topics + j
 
 
-@njit(**INLINE)
+@inline
 def _sweep_records(
     n_replicas, zero_row, zero_column, row_width, column_width,
     indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column, room,
@@ -209,7 +213,7 @@ def _sweep_records(
                 token += _ONE
 
 
-@njit(**OUTER)
+@outer
 def _round(change, n_replicas):
     """Equivalent to `change[:] = np.rint(change * n_replicas) / n_replicas`."""
     for i in range(change.shape[0]):
@@ -217,7 +221,7 @@ def _round(change, n_replicas):
             change[i, k] = np.rint(change[i, k] * n_replicas) / n_replicas
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(
     indptr, words, counts, ids, n_row_topics, n_column_topics, seed, given, pairs, labels, of_row, of_column, room
 ):  # fmt: skip
@@ -244,9 +248,7 @@ def _sweep(
         )  # fmt: skip
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Draw the labels of these rows' records once more, or for the first time; see the module.
 
     Parameters
@@ -271,59 +273,37 @@ def run(
     SettingError
         When `replicas` is not a whole number of at least 1.
     """
-    n_replicas, counts, now = (
-        whole_number(hyper.options, "replicas", 1),
-        whole_counts(docs),
-        counts_of(view, hyper),
-    )
+    n_replicas, counts = whole_number(hyper.options, "replicas", 1), whole_counts(docs)
+    now = counts_of(view, hyper)
     labels = (
         np.full((int(counts.sum()), n_replicas), -1, np.int32) if state is None else state["labels"].copy()
     )
     n_row_topics, n_column_topics = now.joint.shape
-    widths = [-(-n // HALF) * HALF for n in (n_row_topics, max(n_column_topics, LANES))]
-    transposed = buffers.zeros((-(-n_column_topics // _CHAINS) * _CHAINS, widths[0]), np.float64)
+    row_width, column_width = (-(-n // HALF) * HALF for n in (n_row_topics, max(n_column_topics, LANES)))
+    transposed = buffers.zeros((-(-n_column_topics // _CHAINS) * _CHAINS, row_width), np.float64)
     transposed[:n_column_topics, :n_row_topics] = now.joint.T
-    joint = buffers.zeros((n_row_topics, widths[1]), np.float64)
+    joint = buffers.zeros((n_row_topics, column_width), np.float64)
     joint[:, :n_column_topics] = now.joint
-    one_hot = buffers.empty((HALF, HALF), np.float64)
-    one_hot[:] = np.eye(HALF)
+    one_hot = buffers.empty(HALF * HALF, np.float64)
+    one_hot[:] = np.eye(HALF).reshape(-1)
+    widths = row_width, column_width, HALF + row_width, HALF + column_width
+    by_row, by_column, row_sums, column_sums = (buffers.zeros(width, np.float64) for width in widths)
+    row_totals, column_totals = padded(now.row_totals, row_width), padded(now.column_totals, column_width)
     room = _Room(
-        rows=now.rows,
-        columns=now.columns,
-        row_totals=padded(now.row_totals, widths[0]),
-        column_totals=padded(now.column_totals, widths[1]),
-        joint=joint,
-        transposed=transposed,
-        by_row=buffers.empty(widths[0], np.float64),
-        by_column=buffers.zeros(widths[1], np.float64),
-        row_sums=buffers.zeros(HALF + widths[0], np.float64),
-        column_sums=buffers.zeros(HALF + widths[1], np.float64),
-        one_hot=one_hot.reshape(-1),
-    )
+        now.rows, now.columns, row_totals, column_totals, joint, transposed, by_row, by_column, row_sums, column_sums,
+        one_hot,
+    )  # fmt: skip
+    ids, *begun = starts(docs, view, hyper, seed)
     _sweep(
-        frozen(docs.indptr, np.int64),
-        frozen(docs.words, np.int32),
-        frozen(counts, np.int64),
-        frozen(docs.rows, np.int64),
-        n_row_topics,
-        n_column_topics,
-        int(seed),
-        given_topics(view, hyper),
-        given_pairs(view, hyper),
-        labels,
-        *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)),
-        room,
-    )
+        frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(counts, np.int64), ids,
+        n_row_topics, n_column_topics, *begun, labels,
+        *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)), room,
+    )  # fmt: skip
     now.joint[:] = joint[:, :n_column_topics]
     stats = moved(now, view)
     for change in stats.values():  # whole labels: what is left over is rounding
         _round(change, n_replicas)
     return KernelResult(stats, None, {"labels": labels}, {})
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The counts of the entries."""
-    return Scratch([size.n_entries * 8])
 
 
 KERNEL = Kernel(
@@ -335,7 +315,7 @@ KERNEL = Kernel(
     meanings={
         "replicas": "labels of each record, from 1, each of which counts as much less; in the literature R",
     },
-    scratch=_scratch,
+    scratch=records_scratch,
     interacts=True,
     state="run",
     remembers={"labels": StateSpec("token", "int32", ("replicas",), missing=-1)},

@@ -1,6 +1,6 @@
 """CVB0 of rows with the topics of the columns and the joint distribution held fixed.
 
-Given these, the records of a row are those of a document of LDA, with the row topics as its topics:
+Given these, the records of a row are a document of LDA, with the row topics as its topics:
 
     p(column c | row topic k)  =  sum_j T_kj p(c | j),   T_kj = (alpha + P_kj) / (n_rows beta_r + P_k.)
 
@@ -12,9 +12,9 @@ p(c | k),
 
 are the expected counts of these rows, with no sum over the pairs of an entry. The rows of a call do not interact.
 
-Cost: that of `cvb0` with the row topics, and for each distinct column of a call row topics x column topics.
+Cost: as `cvb0` with the row topics, and for each distinct column of a call row topics x column topics.
 
-References: those of `cvb0`; Rugeles et al., "Infinite latent state replication", equation 5.12.
+References: as for `cvb0`; Rugeles et al., "Infinite latent state replication", equation 5.12.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from bigtopic.kernels.collapsed import cvb0
-from bigtopic.kernels.support.entry import OUTER, frozen
+from bigtopic.kernels.support.entry import State, frozen, outer
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -34,7 +33,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 __all__ = ["KERNEL", "run"]
 
 
-@njit(**OUTER)
+@outer
 def _mix(columns, transfer, out):
     """`out` += columns @ transfer, each row by itself: in a product of matrices its last bit depends on the others."""
     for c in range(columns.shape[0]):
@@ -44,9 +43,7 @@ def _mix(columns, transfer, out):
                 out[c, k] += share * transfer[j, k]
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these rows; see the module.
 
     Parameters
@@ -112,7 +109,7 @@ def _records(docs: Docs, doc_topics: Any, prior: np.ndarray) -> np.ndarray:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `cvb0`, p(column | row topic) and what is divided by it."""
+    """As of `cvb0`, p(column | row topic) and what is divided by it."""
     n_row_columns = -(-size.rows["joint"] // LANES) * LANES
     inner = size._replace(columns={"topic_words": n_row_columns})
     by_word = size.rows["column_topics"] * n_row_columns * 4

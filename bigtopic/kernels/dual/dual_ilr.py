@@ -8,13 +8,13 @@ For each entry, of row d and column c with count n, and its responsibilities r, 
     D_dk += n (s_k. - r_k.) ;  W_cj += n (s_.j - r_.j) ;  P_kj += n (s_kj - r_kj) ;  r <- s
 
 D, W and P are the expected counts of `dual_cgs`; one record's own share r is excluded. Entries are visited in storage
-order, each sees the newest counts. The rows of a slice see each other's responsibilities, and those of other slices as
-they were when the params were read. A new entry begins with all of its records in one pair, drawn as by `dual_cgs`:
-equal responsibilities would stay equal forever. Where the run began with given topics, it begins with the s_kj that
-follow from these and from what has been counted before it. Statistics: by how much the counts have changed.
+order, each sees the newest counts. The rows of a slice see each other's responsibilities, and the responsibilities of
+other slices as they were when the params were read. A new entry begins with all of its records in one pair, drawn as by
+`dual_cgs`: equal responsibilities would stay equal forever. Where the run began with given topics, it begins with the
+s_kj that follow from these and from what has been counted before it. Statistics: by how much the counts have changed.
 
-What is remembered are numbers in proportion to r; they are rounded first and divided by their sum afterwards, so that
-all counts are those of what is remembered.
+The state are numbers in proportion to r; they are rounded first and divided by their sum afterwards, so that
+all counts agree with the state.
 
 Cost: entries x row topics x column topics, a few operations each. Space: as many numbers on disk, twice; `dual_mf`
 needs row topics + column topics for each entry.
@@ -24,11 +24,7 @@ Reference: Rugeles et al., "Infinite latent state replication", equation 5.12, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from numba import njit
 
 from bigtopic.kernels.support.dual import (
     AXES,
@@ -36,13 +32,12 @@ from bigtopic.kernels.support.dual import (
     VIEWS,
     counts_of,
     first_pair,
-    given_pairs,
-    given_topics,
     moved,
     padded,
+    records_scratch,
+    starts,
 )
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.entry import State, csr, frozen, inline, uncounted
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import (
     HALF,
@@ -52,6 +47,7 @@ from bigtopic.kernels.support.vector import (
     larger,
     load,
     load_part,
+    prefetch,
     quarter,
     single,
     spread,
@@ -60,7 +56,7 @@ from bigtopic.kernels.support.vector import (
     totals,
 )
 from bigtopic.support import buffers
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -72,7 +68,7 @@ _LARGEST = 1e30  # of s before it is divided by its sum, in single precision
 # `totals` adds to one, for four rows at a time.
 
 
-@njit(**INLINE)
+@inline
 def _ask(earlier, columns, words, i):
     """For what is remembered of an entry, and for its column, ahead of its turn."""
     ahead = min(i, words.shape[0] - 1)
@@ -82,13 +78,13 @@ def _ask(earlier, columns, words, i):
         prefetch(columns, words[ahead], k)
 
 
-@njit(**INLINE)
+@inline
 def _add_up(own, parts, k, begun):
     """Add a vector of a row of pairs to the parts of the sum of this row, unless it is the first of the row."""
     store(parts, (k, 0), quarter(own) + load(parts, (k, 0), QUARTER) if begun else quarter(own))
 
 
-@njit(**INLINE)
+@inline
 def _sums(parts, out):
     """Fill `out` with the sums of rows."""
     for k in range(0, out.shape[0], QUARTER):
@@ -97,7 +93,7 @@ def _sums(parts, out):
         store(out, k, totals(a, b, c, d))
 
 
-@njit(**INLINE)
+@inline
 def _recall(share, n, parts, old, by_row, by_column):
     """Fill `old` with what is remembered, and its sums over column topics and row topics; returns the sum of all."""
     known = spread(0.0)
@@ -114,7 +110,7 @@ def _recall(share, n, parts, old, by_row, by_column):
     return total(known)
 
 
-@njit(**INLINE)
+@inline
 def _ratios(known, scale, weights, totals, own, out):
     """`scale` times weights[k] / totals[k], both without the share of one record: `own`, divided by `known`."""
     whole, factor, least = spread(known, HALF), spread(scale, HALF), spread(known * FLOOR, HALF)
@@ -124,7 +120,7 @@ def _ratios(known, scale, weights, totals, own, out):
         store(out, k, factor * weight / larger(whole * load(totals, k, HALF) - gone, weight))
 
 
-@njit(**INLINE)
+@inline
 def _conditional(unit, by_row, by_column, joint, old, n, parts, share, fresh, new_row, new_column):
     """Remember s, where `unit` times `old` are r, and fill `fresh` with what will be recalled of it, and its sums;
     returns the sum of all.
@@ -149,7 +145,7 @@ def _conditional(unit, by_row, by_column, joint, old, n, parts, share, fresh, ne
     return total(whole)
 
 
-@njit(**INLINE)
+@inline
 def _move_pairs(count, unit, old_unit, old, fresh, joint):
     """Move the counts of pairs from old shares, `old_unit` times `old`, to new ones, `unit` times `fresh`; returns how
     many tokens moved."""
@@ -162,7 +158,7 @@ def _move_pairs(count, unit, old_unit, old, fresh, joint):
     return total(n_moved)
 
 
-@njit(**INLINE)
+@inline
 def _move(count, unit, old_unit, old, new, weights, totals):
     """Likewise the counts of the row or of the column."""
     share, gone = spread(count * unit, HALF), spread(count * old_unit, HALF)
@@ -172,7 +168,7 @@ def _move(count, unit, old_unit, old, new, weights, totals):
         store(totals, k, load(totals, k, HALF) + change)
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(
     indptr, words, counts, ids, seed, given, pairs, scale, earlier, shares, rows, columns, joint, row_totals,
     column_totals, n, old_row, old_column, new_row, new_column, by_row, by_column, old, fresh, parts,
@@ -204,9 +200,7 @@ def _sweep(
     return n_moved
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Update the responsibilities of these rows' entries once; see the module.
 
     Parameters
@@ -225,43 +219,27 @@ def run(
         stats, in the shapes of the view, by how much the expected counts have changed; no doc_topics, which `dual_cvb0`
         infers; state["shares"]; info: "moved_tokens", the sum over entries of n sum_kj |s_kj - r_kj|.
     """
-    now = counts_of(view, hyper)
+    now, n_entries = counts_of(view, hyper), len(docs.words)
     assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
-    n_row_topics, n_column_topics = now.joint.shape
-    flat, widths = (len(docs.words), now.joint.size), (-(-n_row_topics // HALF) * HALF, now.columns.shape[1])
-    room = buffers.empty(flat[0] * flat[1] + LANES, np.float32)
+    (n_row_topics, n_column_topics), n_pairs = now.joint.shape, now.joint.size
+    widths = -(-n_row_topics // HALF) * HALF, now.columns.shape[1]
+    room = buffers.empty(n_entries * n_pairs + LANES, np.float32)
     if state is None:
         room[:] = 0
-    shares = room[:-LANES].reshape(flat[0], n_row_topics, n_column_topics)
+    shares = room[:-LANES].reshape(n_entries, n_pairs)
     joint = buffers.zeros((n_row_topics, widths[1]), np.float64)
     joint[:, :n_column_topics] = now.joint
     usual = now.row_totals.mean() * now.column_totals.mean() / now.joint.mean()
     n_moved = _sweep(
-        *csr(docs, np.dtype(np.float64)),
-        frozen(docs.rows, np.int64),
-        int(seed),
-        given_topics(view, hyper),
-        given_pairs(view, hyper),
-        min(usual, _LARGEST / now.joint.max()),
-        frozen(shares if state is None else state["shares"], np.float32).reshape(flat),
-        shares.reshape(flat),
-        now.rows,
-        now.columns,
-        joint,
-        padded(now.row_totals, widths[0]),
-        padded(now.column_totals, widths[1]),
-        n_column_topics,
-        *(buffers.zeros(width, np.float64) for _ in range(3) for width in widths),
-        *(buffers.zeros(joint.shape, np.float64) for _ in range(2)),
-        buffers.zeros((widths[0], QUARTER), np.float64),
-    )
+        *csr(docs, np.dtype(np.float64)), *starts(docs, view, hyper, seed), min(usual, _LARGEST / now.joint.max()),
+        frozen(shares if state is None else state["shares"], np.float32).reshape(n_entries, n_pairs), shares,
+        now.rows, now.columns, joint, padded(now.row_totals, widths[0]), padded(now.column_totals, widths[1]),
+        n_column_topics, *(buffers.zeros(width, np.float64) for _ in range(3) for width in widths),
+        *buffers.zeros((2, *joint.shape), np.float64), buffers.zeros((widths[0], QUARTER), np.float64),
+    )  # fmt: skip
     now.joint[:] = joint[:, :n_column_topics]
-    return KernelResult(moved(now, view), None, {"shares": shares}, {"moved_tokens": float(n_moved)})
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The counts of the entries."""
-    return Scratch([size.n_entries * 8])
+    kept = shares.reshape(n_entries, n_row_topics, n_column_topics)
+    return KernelResult(moved(now, view), None, {"shares": kept}, {"moved_tokens": float(n_moved)})
 
 
 KERNEL = Kernel(
@@ -269,7 +247,7 @@ KERNEL = Kernel(
     run=run,
     views=VIEWS,
     statistics=AXES,
-    scratch=_scratch,
+    scratch=records_scratch,
     interacts=True,
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("row_topic", "column_topic"))},

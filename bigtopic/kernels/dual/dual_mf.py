@@ -1,14 +1,14 @@
 """Mean-field inference of the dual topic model: `dual_ilr` with memory that is linear in the topics, not quadratic.
 
 Records and the joint distribution are independent in the posterior, so that an entry need not take its own share out of
-P, and what is remembered of it are the marginals u, of row topics, and v, of column topics:
+P, and its state are the marginals u, of row topics, and v, of column topics:
 
     a_k   = (beta_r + D_dk - u_k) / (n_rows beta_r + D_.k - u_k)
     b_j   = (beta_c + W_cj - v_j) / (n_columns beta_c + W_.j - v_j)
     s_kj  = a_k b_j (alpha + P_kj) ;  s <- s / sum(s)
     D_dk += n (s_k. - u_k) ;  W_cj += n (s_.j - v_j) ;  u_k <- s_k. ;  v_j <- s_.j
 
-D and W are those of `dual_ilr`, as are starts and the order of visits. Statistics: by how much D and W have changed,
+D, W, starts and the order of visits are as in `dual_ilr`. Statistics: by how much D and W have changed,
 and the expected counts P of these rows.
 
 How it is computed: only s_k. and s_.j are, as a_k sum_j b_j (alpha + P_kj) and b_j sum_k a_k (alpha + P_kj). Divided by
@@ -18,7 +18,7 @@ to 16 topics are one vector, which stays in registers.
 Cost: entries x row topics x column topics, three multiply-adds each. Space: entries x (row topics + column topics)
 numbers on disk, twice.
 
-References: those of `dual_ilr`.
+References: as for `dual_ilr`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bigtopic.kernels.support.dual import (
     AXES,
@@ -35,13 +34,11 @@ from bigtopic.kernels.support.dual import (
     VIEWS,
     counts_of,
     first_pair,
-    given_pairs,
-    given_topics,
     moved,
     padded,
+    starts,
 )
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.entry import State, csr, frozen, inline, uncounted
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import (
     HALF,
@@ -51,6 +48,7 @@ from bigtopic.kernels.support.vector import (
     load,
     load_part,
     n_lanes,
+    prefetch,
     single,
     spread,
     store,
@@ -69,7 +67,7 @@ _HALF, _LANES = np.uint64(HALF), np.uint64(LANES)
 
 # Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
 # padded with zeros to whole vectors of HALF, of column topics at least one of LANES, but totals with infinity. `zero`
-# is a vector, as long as those of a loop.
+# is a vector, as long as the vectors of a loop.
 
 
 class _Side(NamedTuple):
@@ -96,7 +94,7 @@ class _Side(NamedTuple):
     factors: np.ndarray
 
 
-@njit(**INLINE)
+@inline
 def _recall(i, side, zero, width):
     """Fill `side.old` with what is remembered of an entry; returns its sum."""
     sums, n = zero, np.uint64(side.earlier.shape[1])
@@ -110,7 +108,7 @@ def _recall(i, side, zero, width):
     return total(sums)
 
 
-@njit(**INLINE)
+@inline
 def _ratios(known, place, m, side, zero, width):
     """factors[m, k] = weights[place, k] / totals[k], both without the share of one record: `old` / `known`."""
     whole, least = spread(known, zero), spread(known * FLOOR, zero)
@@ -120,12 +118,12 @@ def _ratios(known, place, m, side, zero, width):
         store(side.factors, (m, k), weight / larger(whole * load(side.totals, k, zero) - gone, weight))
 
 
-@njit(**INLINE)
+@inline
 def _product(others, m, j, first, joint, zero):
     return spread(others[m, j], zero) * load(joint, (j, first), zero)
 
 
-@njit(**INLINE)
+@inline
 def _marginal(others, m, n_others, side, zero, width):
     """Fill `side.new` with what will be recalled of the marginal of s over the `others`; returns its sum."""
     sums, joint = zero, side.joint
@@ -146,13 +144,13 @@ def _marginal(others, m, n_others, side, zero, width):
     return total(sums)
 
 
-@njit(**INLINE)
+@inline
 def _scale(values, m, unit, zero, width):
     for k in range(_ZERO, width, n_lanes(zero)):
         store(values, (m, k), spread(unit, zero) * load(values, (m, k), zero))
 
 
-@njit(**INLINE)
+@inline
 def _add(by_row, by_column, width, counted):
     """Count s of a group of entries, each divided by the joint and multiplied by its unit, as `by_row` is."""
     for first in range(_ZERO, width, _HALF):
@@ -164,7 +162,7 @@ def _add(by_row, by_column, width, counted):
             store(counted, (k, first), sums + spread(by_row[_THREE, k], HALF) * d)
 
 
-@njit(**INLINE)
+@inline
 def _move(unit, old_unit, i, place, side, zero, width, n_moved):
     """Remember a marginal, and move the counts from the old one, `old_unit` times `side.old`, to `unit` times
     `side.new`; returns `n_moved` and the tokens moved.
@@ -182,25 +180,11 @@ def _move(unit, old_unit, i, place, side, zero, width, n_moved):
     return n_moved
 
 
-@njit(**INLINE)
+@inline
 def _sweep_entries(
-    zero_row,
-    zero_column,
-    row_width,
-    column_width,
-    n_rows,
-    indptr,
-    words,
-    counts,
-    ids,
-    seed,
-    given,
-    pairs,
-    rows,
-    columns,
-    counted,
-    begun,
-):
+    zero_row, zero_column, row_width, column_width, n_rows,
+    indptr, words, counts, ids, seed, given, pairs, rows, columns, counted, begun,
+):  # fmt: skip
     n_columns = np.uint64(rows.joint.shape[0])
     in_rows, in_columns, m, last = zero_row, zero_column, _ZERO, np.uint64(words.shape[0] - 1)
     for d in range(np.uint64(ids.shape[0])):
@@ -237,7 +221,7 @@ def _sweep_entries(
     return total(in_rows) + total(in_columns)
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(indptr, words, counts, ids, seed, given, pairs, rows, columns, counted, begun):
     half, whole = spread(0.0, HALF), spread(0.0, LANES)
     n, m = np.uint64(rows.totals.shape[0]), np.uint64(columns.totals.shape[0])
@@ -258,9 +242,7 @@ def _sweep(indptr, words, counts, ids, seed, given, pairs, rows, columns, counte
     )  # fmt: skip
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Update the responsibilities of these rows' entries once; see the module.
 
     Parameters
@@ -296,15 +278,7 @@ def run(
     )
     counted, begun = buffers.zeros((n_row_topics, len(columns.totals)), np.float64), np.zeros(joint.shape)
     n_moved = _sweep(
-        *csr(docs, np.dtype(np.float32)),
-        frozen(docs.rows, np.int64),
-        int(seed),
-        given_topics(view, hyper),
-        given_pairs(view, hyper),
-        rows,
-        columns,
-        counted,
-        begun,
+        *csr(docs, np.dtype(np.float32)), *starts(docs, view, hyper, seed), rows, columns, counted, begun
     )
     stats = moved(now, view)
     stats["joint"][:] = 0.0
@@ -325,16 +299,7 @@ def _side(
     others = buffers.zeros((_whole(max(len(joint), HALF), _CHAINS), width), np.float64)
     others[: len(joint), : len(totals)] = joint
     work = buffers.zeros((2 + _GROUP, width), np.float64)
-    return _Side(
-        earlier,
-        shares,
-        weights,
-        padded(totals, width),
-        others,
-        old=work[0],
-        new=work[1],
-        factors=work[2:],
-    )
+    return _Side(earlier, shares, weights, padded(totals, width), others, work[0], work[1], work[2:])
 
 
 def _whole(number: int, group: int) -> int:

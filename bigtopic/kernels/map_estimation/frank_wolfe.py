@@ -25,19 +25,24 @@ approximation, and the Frank-Wolfe algorithm", for the error of order 1 / n_iter
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numba import njit
 
-from bigtopic.errors import SettingError
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
-from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.entry import (
+    INNER,
+    Call,
+    State,
+    inner,
+    one_of,
+    outer,
+    put_shares,
+    whole_number,
+)
+from bigtopic.kernels.support.math import fast_log
 from bigtopic.kernels.support.rows import AHEAD, GROUP, rows_scratch, vertex_gradient
-from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.support import buffers
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, prefetch, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
@@ -48,7 +53,7 @@ _TINY = 1e-10  # of a topic at the start
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(**INNER)
+@inner
 def _gather(words, counts, topic_words, floor, block, tokens, sums):
     """Copy the rows of the words, at least `floor`, with their sums; pad with words of count 0 to whole groups.
 
@@ -82,7 +87,7 @@ def _log_likelihoods(tokens, block, n, n_components, out):
             out[k] += tokens[i] * fast_log(block[i, k])
 
 
-@njit(**INNER)
+@inner
 def _start(tokens, block, n_words, n_padded, n_components, sums, visits, explained, scores):
     """The vertex that explains the document best alone, and a little of every topic."""
     tiny, one = visits.dtype.type(_TINY), visits.dtype.type(1)
@@ -99,7 +104,7 @@ def _start(tokens, block, n_words, n_padded, n_components, sums, visits, explain
         explained[i] = tiny * sums[i] + (visits[first] - tiny) * block[i, first] if i < n_words else one
 
 
-@njit(**INNER)
+@inner
 def _best(gradient):
     """The lowest index of the largest entry. Padding is 0 and the gradient positive, so it is a topic."""
     most = load(gradient, 0)
@@ -111,7 +116,7 @@ def _best(gradient):
     return best
 
 
-@njit(**INNER)
+@inner
 def _walk(tokens, block, n, n_iter, visits, explained, gradient):
     """The loop of the module's docstring, with h in `visits` and y, one step behind, in `explained`."""
     zero = visits.dtype.type(0)
@@ -122,7 +127,7 @@ def _walk(tokens, block, n, n_iter, visits, explained, gradient):
         visits[best] += move
 
 
-@njit(**INNER)
+@inner
 def _add(words, counts, steps, phi, block, visits, stats):
     """Add a document's statistics."""
     for i in range(words.shape[0]):
@@ -137,7 +142,7 @@ def _add(words, counts, steps, phi, block, visits, stats):
             store(stats, (word, k), load(stats, (word, k)) + own * load(visits, k))
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, topic_words, prior, floor, n_iter, phi,
     block, tokens, sums, explained, visits, gradient, stats, doc_topics,
@@ -160,9 +165,7 @@ def _infer(
             put_shares(visits, doc_topics[d])
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -183,38 +186,16 @@ def run(
     SettingError
         When `statistic` is neither "theta" nor "phi", or `n_iter` is not a whole number of at least 1.
     """
-    options = hyper.options
-    if options["statistic"] not in STATISTICS:
-        raise SettingError(f"statistic={options['statistic']!r}: must be one of {', '.join(STATISTICS)}")
-    n_iter = whole_number(options, "n_iter", 1)
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
-    stats = buffers.zeros(topic_words.shape, dtype)
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
-    _infer(
-        *csr(docs, dtype),
-        frozen(topic_words, dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        padded_prior(np.full(hyper.n_components, 1e-12), n_columns, dtype),
-        n_iter,
-        options["statistic"] == "phi",
-        buffers.empty((n_rows, n_columns), dtype),
-        np.empty(n_rows, dtype),
-        np.empty(n_rows, dtype),
-        np.empty(n_rows, dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        stats,
-        doc_topics,
+    phi, n_iter = (
+        one_of(hyper.options, "statistic", STATISTICS) == "phi",
+        whole_number(hyper.options, "n_iter", 1),
     )
-    info = {"iterations": float(np.count_nonzero(np.diff(docs.indptr)) * n_iter)}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
-
-
-def _cost(options: Mapping[str, Any]) -> float:
-    return float(whole_number(options, "n_iter", 1))
+    call = Call(docs, view, hyper)
+    _infer(
+        *call.inputs, call.prior(), call.prior(1e-12), n_iter, phi, *call.block(3, GROUP), *call.vectors(2),
+        *call.outputs,
+    )  # fmt: skip
+    return call.result({"iterations": np.count_nonzero(np.diff(docs.indptr)) * n_iter})
 
 
 KERNEL = Kernel(
@@ -229,7 +210,7 @@ KERNEL = Kernel(
         '"theta", by the shares of topics in its document',
     },
     of_statistics=("statistic",),
-    cost=_cost,
+    cost=partial(whole_number, name="n_iter", least=1),
     scratch=rows_scratch,
     paper="Than and Ho 2012",
 )

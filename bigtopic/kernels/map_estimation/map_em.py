@@ -25,26 +25,21 @@ topic models", equation 13, on the side of the document.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
 from numba import njit
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.entry import (
     INNER,
-    OUTER,
-    csr,
+    Call,
+    State,
     doc_update_cost,
-    frozen,
-    padded_prior,
+    outer,
     put_shares,
     tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES
-from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
@@ -63,7 +58,7 @@ def _move(pseudo_counts, floor, gradient, mass):
     return change
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, topic_words, prior, pseudo_counts, floor, max_iter, tolerance,
     block, tokens, mass, gradient, stats, doc_topics,
@@ -96,9 +91,7 @@ def _infer(
     return iterations, dropped
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -126,29 +119,12 @@ def run(
             f"because the maximum a posteriori does not exist below. Set {argument('doc_topic_prior', 1)} for maximum "
             "likelihood, or choose a method with another kernel (vb, cvb0, gibbs, ope)"
         )
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
-    stats = buffers.zeros(topic_words.shape, dtype)
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    call, max_iter = Call(docs, view, hyper), whole_number(hyper.options, "max_doc_update_iter", 1)
     iterations, dropped = _infer(
-        *csr(docs, dtype),
-        frozen(topic_words, dtype),
-        padded_prior(prior, n_columns, dtype),
-        padded_prior(prior - 1, n_columns, dtype),
-        padded_prior(np.full(hyper.n_components, 1e-20), n_columns, dtype),
-        whole_number(hyper.options, "max_doc_update_iter", 1),
-        tolerance(hyper.options),
-        buffers.empty((n_rows, n_columns), dtype),
-        np.empty(n_rows, dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        stats,
-        doc_topics,
-    )
-    info = {"iterations": float(iterations), "dropped_tokens": dropped}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+        *call.inputs, call.prior(), call.prior(prior - 1), call.prior(1e-20), max_iter, tolerance(hyper.options),
+        *call.block(1, GROUP), *call.vectors(2), *call.outputs,
+    )  # fmt: skip
+    return call.result({"iterations": iterations, "dropped_tokens": dropped})
 
 
 KERNEL = Kernel(

@@ -27,27 +27,30 @@ Reference: Than and Doan (2017), "Guaranteed inference in topic models", algorit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numba import njit
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.map_estimation.frank_wolfe import STATISTICS
+from bigtopic.kernels.support.entry import (
+    Call,
+    State,
+    inner,
+    one_of,
+    outer,
+    put_shares,
+    whole_number,
+)
 from bigtopic.kernels.support.random import bits, key, uniform
 from bigtopic.kernels.support.rows import AHEAD, GROUP, rows_scratch, vertex_gradient
-from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.support import buffers
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, prefetch, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
-STATISTICS = ("theta", "phi")
 
-
-@njit(**INNER)
+@inner
 def _start(prior, n_components, row_key, visits, pull):
     """Draw the start; `pull` is (alpha - 1) / h, and in the padding so low that it is never the best."""
     steps = 0.0
@@ -61,7 +64,7 @@ def _start(prior, n_components, row_key, visits, pull):
         visits[k], pull[k] = 0, -1e30
 
 
-@njit(**INNER)
+@inner
 def _gather(words, counts, topic_words, floor, visits, block, tokens, sums, explained):
     """Copy the rows of the words, at least `floor`, with their sums and their products with `visits`; pad with
     words of count 0 to whole groups. Returns the padded number of words."""
@@ -84,7 +87,7 @@ def _gather(words, counts, topic_words, floor, visits, block, tokens, sums, expl
     return padded
 
 
-@njit(**INNER)
+@inner
 def _best(gradient, likelihood, pull, penalty):
     """The lowest index of the largest likelihood gradient + penalty pull; overwrites the gradient."""
     a, b = spread(likelihood), spread(penalty)
@@ -99,7 +102,7 @@ def _best(gradient, likelihood, pull, penalty):
     return best
 
 
-@njit(**INNER)
+@inner
 def _walk(
     tokens, block, n, prior, n_components, row_key, n_iter, eps, visits, pull, gradient, sums, explained
 ):
@@ -127,7 +130,7 @@ def _walk(
         explained[i] += step * block[i, best]
 
 
-@njit(**INNER)
+@inner
 def _add(words, counts, steps, phi, block, visits, explained, stats):
     """Add a document's statistics."""
     for i in range(words.shape[0]):
@@ -139,7 +142,7 @@ def _add(words, counts, steps, phi, block, visits, explained, stats):
             store(stats, (word, k), load(stats, (word, k)) + own * load(visits, k))
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, rows, topic_words, prior, floor, seed, n_iter, eps, phi,
     block, tokens, sums, explained, visits, pull, gradient, stats, doc_topics,
@@ -157,28 +160,14 @@ def _infer(
         _start(prior, n_components, row_key, visits, pull)
         n = _gather(words[own], counts[own], topic_words, floor, visits, block, tokens, sums, explained)
         _walk(
-            tokens,
-            block,
-            n,
-            prior,
-            n_components,
-            row_key,
-            n_iter,
-            eps,
-            visits,
-            pull,
-            gradient,
-            sums,
-            explained,
-        )
+            tokens, block, n, prior, n_components, row_key, n_iter, eps, visits, pull, gradient, sums, explained
+        )  # fmt: skip
         _add(words[own], counts[own], steps, phi, block, visits, explained, stats)
         if wanted:
             put_shares(visits, doc_topics[d])
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -201,47 +190,18 @@ def run(
         When `statistic` is neither "theta" nor "phi", `eps` leaves no simplex, or `n_iter` is not a whole number of at
         least 1.
     """
-    options = hyper.options
-    if options["statistic"] not in STATISTICS:
-        raise SettingError(f"statistic={options['statistic']!r}: must be one of {', '.join(STATISTICS)}")
+    options, n_iter = hyper.options, whole_number(hyper.options, "n_iter", 1)
+    phi = one_of(options, "statistic", STATISTICS) == "phi"
     if not 0 <= options["eps"] < 1 / hyper.n_components:
         raise SettingError(
             f"eps={options['eps']!r}: must be at least 0 and below 1 / {argument('n_components')}"
         )
-    n_iter = whole_number(options, "n_iter", 1)
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
-    stats = buffers.zeros(topic_words.shape, dtype)
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    call = Call(docs, view, hyper)
     _infer(
-        *csr(docs, dtype),
-        frozen(docs.rows, np.int64),
-        frozen(topic_words, dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        padded_prior(np.full(hyper.n_components, 1e-12), n_columns, dtype),
-        int(seed),
-        n_iter,
-        dtype.type(options["eps"]),
-        options["statistic"] == "phi",
-        buffers.empty((n_rows, n_columns), dtype),
-        np.empty(n_rows, dtype),
-        np.empty(n_rows, dtype),
-        np.empty(n_rows, dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        stats,
-        doc_topics,
-    )
-    n_nonempty = np.count_nonzero(np.diff(docs.indptr))
-    info = {"iterations": float(n_nonempty * n_iter)}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
-
-
-def _cost(options: Mapping[str, Any]) -> float:
-    return float(whole_number(options, "n_iter", 1))
+        *call.documents, call.rows, call.topic_words, call.prior(), call.prior(1e-12), int(seed), n_iter,
+        call.dtype.type(options["eps"]), phi, *call.block(3, GROUP), *call.vectors(3), *call.outputs,
+    )  # fmt: skip
+    return call.result({"iterations": np.count_nonzero(np.diff(docs.indptr)) * n_iter})
 
 
 KERNEL = Kernel(
@@ -259,7 +219,7 @@ KERNEL = Kernel(
         '"theta", by the shares of topics in its document',
     },
     of_statistics=("statistic",),
-    cost=_cost,
+    cost=partial(whole_number, name="n_iter", least=1),
     scratch=rows_scratch,
     paper="Than and Doan 2017",
 )

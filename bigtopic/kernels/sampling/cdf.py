@@ -1,6 +1,6 @@
 """Conditional density filtering (CDF-LDA): one sweep over each document, against topics drawn anew for it.
 
-The counts N_kv of a topic, prior included, are those of all documents before this one:
+The counts N_kv of a topic, prior included, are the counts of all documents before this one:
 
     Phi_k ~ Dirichlet(N_k)
     z_i ~ p_k,  p_k prop. to  (alpha_k + n_k) Phi_kw              for each token i, of word w, of this document
@@ -8,8 +8,8 @@ The counts N_kv of a topic, prior included, are those of all documents before th
 
 n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. A call is a whole minibatch; its
 documents follow each other in storage order. Statistics: the labels of each word. The document-topic prior is learned
-from the labels after `_SWEEPS` more sweeps: those of the first do not know each other, and a prior learned from them is
-a fifth too large.
+from the labels after `_SWEEPS` more sweeps: labels of the first do not know each other, and a prior learned from them
+is a fifth too large.
 
 Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
 of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
@@ -31,15 +31,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.support.draw import ENDS, put
-from bigtopic.kernels.support.entry import INNER, OUTER, counted, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.draw import put
+from bigtopic.kernels.support.entry import (
+    Call,
+    State,
+    counted,
+    frozen,
+    inner,
+    outer,
+    put_shares,
+)
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
-from bigtopic.kernels.support.gamma import gamma_room, log_gammas
-from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
+from bigtopic.kernels.support.labels import TOGETHER, count_labels, room, start_labels, sweep_labels
 from bigtopic.kernels.support.math import fast_exp
-from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.random import gamma_room, key, log_gammas, uniform
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
 from bigtopic.support import buffers
@@ -53,7 +59,7 @@ _SWEEPS = 5
 _ONE = TOGETHER - 1  # the place of a document that is worked on alone
 
 
-@njit(**OUTER)
+@outer
 def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, largest, rest, room):
     """logs[i, k] <- log Phi_k of the document's word i, minus infinity where its counts are 0.
 
@@ -98,13 +104,13 @@ def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, lar
             row[k] -= largest[k]
 
 
-@njit(**OUTER)
+@outer
 def draw_first_topics(n_words, draws_key, logs, sums):
     """logs[i, k] <- log Phi_k of word i before anything is counted.
 
     Parameters
     ----------
-    n_words : of the vocabulary; those of the document come first
+    n_words : of the vocabulary; the document's words come first
     draws_key : word i of topic k has its draw i * n_components + k
     logs : float64 (words of the document, at least n_components)
     sums : float64 (n_components,), space to work in
@@ -122,7 +128,7 @@ def draw_first_topics(n_words, draws_key, logs, sums):
             logs[i, k] -= np.log(sums[k])
 
 
-@njit(**INNER)
+@inner
 def _gather(words, counts, logs, block, held, rows):
     """Rows of the drawn topics, each with a maximum of 1, and the tokens of words that a topic knows; their number."""
     n, n_columns = 0, logs.shape[1]
@@ -143,7 +149,7 @@ def _gather(words, counts, logs, block, held, rows):
     return n
 
 
-@njit(**INNER)
+@inner
 def _add(words, held, prior, stats, totals, mean):
     """Add a document's labels. `mean` (n_columns,) becomes alpha + their numbers."""
     n_columns, none = mean.shape[0], spread(mean.dtype.type(0))
@@ -159,7 +165,7 @@ def _add(words, held, prior, stats, totals, mean):
         mean[k] += prior[k]
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, first, n_words, totals, logs, shapes, most, rest,
     room, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha,
@@ -201,9 +207,7 @@ def _infer(
     return dropped
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Label the tokens of these documents, one document after the other; see the module.
 
     Parameters
@@ -226,52 +230,21 @@ def run(
     InputError
         When a count is not a whole number.
     """
-    topic_words, n = view.arrays["topic_words"], hyper.n_components
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    indptr, words, _ = csr(docs, dtype)
-    counts = whole_counts(docs)
+    call, counts, n = Call(docs, view, hyper), whole_counts(docs), hyper.n_components
+    indptr, words, _ = call.documents
     lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
     longest, most_tokens = int(np.diff(indptr).max(initial=1)), int(lengths.max(initial=1))
     alpha = np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR)
-    prior = padded_prior(alpha, n_columns, dtype)
-    logs = buffers.empty((longest, n_columns), np.float64)
+    logs = buffers.empty((longest, call.n_columns), np.float64)
     logs[:, n:] = -np.inf
-    found = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
-    if "doc_topic_prior" in hyper.statistics:
-        found["doc_topic_prior"] = np.zeros((1, n_columns))
-    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     dropped = _infer(
-        indptr,
-        words,
-        frozen(counts, np.int64),
-        frozen(docs.rows, np.int64),
-        frozen(topic_words, dtype),
-        frozen(np.tile(prior, TOGETHER), dtype),
-        int(seed),
-        not counted(view, hyper, "topic_words"),
-        hyper.axis_sizes["word"],
-        view.totals["topic_words"].astype(np.float64),
-        logs,
-        *np.empty((3, n)),
-        gamma_room(n),
-        buffers.empty(most_tokens * TOGETHER, np.int64),
-        buffers.empty(most_tokens * TOGETHER, np.int32),
-        *(buffers.empty(longest * n_columns, dtype) for _ in range(2)),
-        *(buffers.empty(n_columns * TOGETHER, dtype) for _ in range(3)),
-        np.zeros(ENDS * TOGETHER, dtype),
-        np.empty(TOGETHER, dtype),
-        np.empty(TOGETHER, np.int64),
-        np.zeros(TOGETHER, np.uint64),
-        np.zeros(TOGETHER, np.int64),
-        *with_psi(alpha),
-        np.empty(n),
-        found["topic_words"],
-        doc_topics,
-        found["doc_topic_prior"][0] if "doc_topic_prior" in found else np.zeros(0),
-    )
-    info = {"dropped_tokens": float(dropped)}
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+        indptr, words, frozen(counts, np.int64), call.rows, call.topic_words,
+        frozen(np.tile(call.prior(alpha), TOGETHER), call.dtype), int(seed), not counted(view, hyper, "topic_words"),
+        hyper.axis_sizes["word"], view.totals["topic_words"].astype(np.float64), logs, *np.empty((3, n)), gamma_room(n),
+        *room(longest, most_tokens, call.n_columns, call.dtype), *with_psi(alpha), np.empty(n), *call.outputs,
+        call.expected_logs(),
+    )  # fmt: skip
+    return call.result({"dropped_tokens": dropped})
 
 
 def _cost(options: Mapping[str, Any]) -> float:

@@ -6,8 +6,8 @@ and R are drawn from one conditional:
     p_k  prop. to  (alpha_k + N_dk) (eta_v + N_kv) / (sum_v eta_v + N_k)
 
 R = 1 is collapsed Gibbs sampling. As R grows, the labels of a token come to be its responsibilities, and the method
-iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and those of other slices as
-they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
+iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and the labels of other slices
+as they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
 tokens that have one, so that the first sweep is a progressive start. Statistics: what the labels of a word have changed
 by.
 
@@ -15,8 +15,8 @@ Taken out of a sum, a lone token leaves nothing of a tiny prior. So eta_v + N_kv
 1e-10.
 
 How it is computed: words are visited in the order of their ids, the tokens of a word in the order of documents, either
-with a number of labels for all topics of a document (`bigtopic/kernels/support/few_topics.py`, up to 256 topics) or
-for those that it has (`bigtopic/kernels/support/many_topics.py`).
+with a number of labels for all topics of a document (`_few_topics.py`, up to 256 topics) or
+for those that it has (`_many_topics.py`).
 
 Cost of a token: topics of its document, a few operations each. Of a word of a slice: topics.
 
@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.kernels.support.entry import whole_number
+from bigtopic.kernels.sampling._few_topics import FewTopics
+from bigtopic.kernels.sampling._many_topics import ManyTopics
+from bigtopic.kernels.support.entry import State, whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
-from bigtopic.kernels.support.few_topics import FewTopics
-from bigtopic.kernels.support.many_topics import ManyTopics
-from bigtopic.kernels.support.stored import StoredRows, stored_rows
+from bigtopic.kernels.support.rows import StoredRows, stored_rows
 from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.support import buffers
@@ -48,9 +48,7 @@ _MOST_TOPICS = 1 << 15  # that a label of two bytes can name
 FEW_TOPICS = 256  # topics, of which a document has all
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Draw the labels of these documents once more, or for the first time; see the module.
 
     Parameters
@@ -101,7 +99,7 @@ def sampler(
     change: np.ndarray | None = None,
     drawn: np.ndarray | None = None,
 ) -> FewTopics | ManyTopics:
-    """What draws `labels` in each sweep; see `FewTopics`.
+    """What draws `labels` in each sweep; see `tokens.Sampler`.
 
     Raises
     ------

@@ -27,48 +27,51 @@ Cost: sweeps x tokens x topics multiply-adds; "conditionals" three times that in
 
 References: Mimno, Hoffman, Blei (2012), "Sparse stochastic inference for latent Dirichlet allocation", section 3; Dupuy
 and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling", section 4.
+
+The kernel `gibbs_expected_log`, against topics that are uncertain, has weights W_wk = exp(E log p(word | topic)) under
+the topics' Dirichlet distributions, which is what makes a draw of all labels the best factor of a variational
+distribution given the topics' factor: stochastic variational inference with sampled local statistics (sparse stochastic
+inference, online CGS).
+
+Reference: Mimno, Hoffman, Blei (2012), "Sparse stochastic inference for latent Dirichlet allocation", section 3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numba import njit
-
-from bigtopic.errors import SettingError, argument
-from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares, whole_number
-from bigtopic.kernels.support.expected_logs import add_labels, with_psi
-from bigtopic.kernels.support.gibbs import (
-    LEAST_PRIOR,
-    add,
-    count_tokens,
-    gather,
-    largest_sum,
-    refuse_fractions,
-    room,
-    scratch,
+from bigtopic.kernels.support.entry import (
+    Call,
+    State,
+    one_of,
+    outer,
+    put_shares,
+    whole_number,
 )
+from bigtopic.kernels.support.expected_logs import add_labels
 from bigtopic.kernels.support.labels import (
     TOGETHER,
+    add,
     count_labels,
+    gather,
     hold_conditionals,
+    sampled,
+    scratch,
     start_labels,
     sweep_labels,
 )
 from bigtopic.kernels.support.random import key
-from bigtopic.kernels.support.vector import LANES
-from bigtopic.support import buffers
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
-__all__ = ["KERNEL", "run"]
+__all__ = ["FURTHER", "KERNEL", "run"]
 
 STARTS = ("uniform", "words")
 STATISTICS = ("labels", "conditionals", "theta")
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     order, all_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, burn_in, samples, by_words,
     conditionals, by_theta, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens,
@@ -115,9 +118,7 @@ def _infer(
             place += (own.stop - own.start) * n_columns
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -141,56 +142,19 @@ def run(
         When an option is not what it may be, or a count is not a whole number.
     """
     burn_in, samples = _checked(hyper.options)
-    refuse_fractions(docs)
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    indptr, words, counts = csr(docs, dtype)
-    rows_of_words, known = frozen(topic_words, dtype), np.empty(len(topic_words), np.bool_)
-    n_tokens = np.empty(docs.n_docs, np.int64)
-    count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
-    order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
-    n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
-    prior = padded_prior(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR), n_columns, dtype)
-    found = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
-    if "doc_topic_prior" in hyper.statistics:
-        found["doc_topic_prior"] = np.zeros((1, n_columns))
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    call, statistic = Call(docs, view, hyper), hyper.options["statistic"]
+    found = sampled(call)
     _infer(
-        order,
-        n_tokens,
-        indptr,
-        words,
-        counts,
-        frozen(docs.rows, np.int64),
-        rows_of_words,
-        known,
-        frozen(np.tile(prior, TOGETHER), dtype),
-        int(seed),
-        burn_in,
-        samples,
-        hyper.options["start"] == "words",
-        hyper.options["statistic"] == "conditionals",
-        hyper.options["statistic"] == "theta",
-        *room(n_words, most_tokens, n_columns, dtype),
-        *with_psi(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR)),
-        np.empty(hyper.n_components),
-        found["topic_words"],
-        doc_topics,
-        found["doc_topic_prior"][0] if "doc_topic_prior" in found else np.zeros(0),
-    )
-    info = {
-        "iterations": float(np.count_nonzero(n_tokens) * (burn_in + samples)),
-        "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
-    }
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+        found.order, found.n_tokens, *found.inputs, int(seed), burn_in, samples, hyper.options["start"] == "words",
+        statistic == "conditionals", statistic == "theta", *found.room, *call.outputs, call.expected_logs(),
+    )  # fmt: skip
+    return call.result(found.info(docs, burn_in + samples))
 
 
 def _checked(options: Mapping[str, Any]) -> tuple[int, int]:
     """Sweeps before the first that is kept, and how many are kept. Raises SettingError like `run`."""
-    for name, allowed in (("start", STARTS), ("statistic", STATISTICS)):
-        if options[name] not in allowed:
-            raise SettingError(f"{argument(name, options[name])}: must be one of {', '.join(allowed)}")
+    one_of(options, "start", STARTS)
+    one_of(options, "statistic", STATISTICS)
     return whole_number(options, "burn_in", 0), whole_number(options, "samples", 1)
 
 
@@ -217,3 +181,13 @@ KERNEL = Kernel(
     scratch=scratch,
     paper="Mimno, Hoffman, Blei 2012; Dupuy and Bach 2017",
 )
+
+FURTHER = {
+    "gibbs_expected_log": replace(
+        KERNEL,
+        name="gibbs_expected_log",
+        views={"topic_words": "expected_log"},
+        posteriors=("topic_words",),
+        paper="Mimno, Hoffman, Blei 2012",
+    ),
+}

@@ -8,11 +8,11 @@ fixed. Without that, the last inner iteration has the numbers of `gibbs`.
 Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from
 `burn_in` + 1 to t; nothing up to inner iteration `burn_in`, and the params stay as they are until then. Document
 topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration `burn_in`. The
-statistic of the prior is E[log theta] given the labels, likewise their mean, or that of the last sweep.
+statistic of the prior is E[log theta] given the labels, likewise their mean, or the last sweep's.
 
 Outside learning there is one inner iteration: name `gibbs` for the inference of a method.
 
-Cost of an inner iteration: that of one sweep of `gibbs`.
+Cost of an inner iteration: one sweep of `gibbs`.
 
 Reference: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling",
 there G-OEM++.
@@ -24,31 +24,32 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.sampling import gibbs
 from bigtopic.kernels.sampling.gibbs import STARTS
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
-from bigtopic.kernels.support.expected_logs import add_labels, with_psi
-from bigtopic.kernels.support.gibbs import (
-    LEAST_PRIOR,
-    count_tokens,
-    gather,
-    largest_sum,
-    refuse_fractions,
-    room,
+from bigtopic.kernels.support.entry import (
+    Call,
+    State,
+    frozen,
+    inner,
+    one_of,
+    outer,
+    put_shares,
+    whole_number,
 )
-from bigtopic.kernels.support.gibbs import scratch as scratch_of_sweeps
+from bigtopic.kernels.support.expected_logs import add_labels
 from bigtopic.kernels.support.labels import (
     TOGETHER,
     count_labels,
+    gather,
     hold_conditionals,
+    sampled,
     start_labels,
     sweep_labels,
 )
+from bigtopic.kernels.support.labels import scratch as scratch_of_sweeps
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -57,7 +58,7 @@ __all__ = ["KERNEL", "run"]
 _MOST_TOPICS = np.iinfo(np.int16).max
 
 
-@njit(**INNER)
+@inner
 def _resume(j, first, words, counts, known, row_key, n_components, prior, remembered, labels, mass, numbers):
     """Take up the labels of a document, and count all but the first token's. `first` is its first token of all."""
     n_columns, n, token = prior.shape[0] // TOGETHER, 0, first
@@ -77,7 +78,7 @@ def _resume(j, first, words, counts, known, row_key, n_components, prior, rememb
         mass[own][k] = prior[own][k] + numbers[own][k]
 
 
-@njit(**INNER)
+@inner
 def _remember(j, first, words, counts, known, labels, remembered):
     n, token = 0, first
     for i in range(words.shape[0]):
@@ -87,7 +88,7 @@ def _remember(j, first, words, counts, known, labels, remembered):
             token += 1
 
 
-@njit(**INNER)
+@inner
 def _add(place, first, words, n_columns, n_kept, held, before, summed, mean, stats):
     """Add what was held to the document's sums `before`, and their means to the statistics and to `mean`, which has
     alpha."""
@@ -108,7 +109,7 @@ def _add(place, first, words, n_columns, n_kept, held, before, summed, mean, sta
             mean[k] += share
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     order, all_tokens, first_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, sweep,
     n_kept, fresh, by_words, n_components, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes,
@@ -158,9 +159,7 @@ def _infer(
             place += (own.stop - own.start) * n_columns
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """One sweep over these documents; see the module.
 
     Parameters
@@ -186,80 +185,30 @@ def run(
         When an option is not what it may be, a count is not a whole number, or there are more topics than a label can
         name.
     """
-    burn_in = _checked(hyper)
-    refuse_fractions(docs)
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    indptr, words, counts = csr(docs, dtype)
-    rows_of_words, known = frozen(topic_words, dtype), np.empty(len(topic_words), np.bool_)
-    n_tokens = np.empty(docs.n_docs, np.int64)
-    count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
+    by_words, burn_in = one_of(hyper.options, "start", STARTS) == "words", _burn_in(hyper.options)
+    n, n_kept, call = hyper.n_components, max(0, hyper.iteration - burn_in), Call(docs, view, hyper)
+    if n > _MOST_TOPICS:
+        raise SettingError(
+            f"{argument('n_components', n)}: kernel 'gibbs_boosted' has at most {_MOST_TOPICS}"
+        )
+    found = sampled(call)
     ends = np.concatenate([[0], np.cumsum(docs.counts, dtype=np.float64)]).astype(np.int64)
-    order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
-    n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
-    alpha = np.maximum(hyper.doc_topic_prior, LEAST_PRIOR)
-    prior = padded_prior(alpha, n_columns, dtype)
-    n_kept = max(0, hyper.iteration - burn_in)
-    labels, before, summed = _state(int(ends[-1]), (len(docs.words), hyper.n_components), n_kept > 0, state)
-    stats = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
-    learns = "doc_topic_prior" in hyper.statistics
-    logs = np.zeros((docs.n_docs, hyper.n_components))
+    labels, before, summed = _state(int(ends[-1]), (len(docs.words), n), n_kept > 0, state)
+    logs = np.zeros((docs.n_docs, n))
     if n_kept > 1 and state is not None:
         logs += state["logs"]
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
-        order,
-        n_tokens,
-        frozen(ends[docs.indptr], np.int64),
-        indptr,
-        words,
-        counts,
-        frozen(docs.rows, np.int64),
-        rows_of_words,
-        known,
-        frozen(np.tile(prior, TOGETHER), dtype),
-        int(seed),
-        hyper.iteration,
-        n_kept,
-        state is None,
-        hyper.options["start"] == "words",
-        hyper.n_components,
-        *room(n_words, most_tokens, n_columns, dtype),
-        *with_psi(alpha),
-        np.empty(hyper.n_components),
-        labels,
-        before,
-        summed,
-        np.empty(hyper.n_components),
-        stats["topic_words"],
-        doc_topics,
-        logs if learns else logs[:0],
-    )
-    if learns:
-        stats["doc_topic_prior"] = np.zeros((1, n_columns))
-        stats["doc_topic_prior"][0, : hyper.n_components] = logs.sum(axis=0) / max(1, n_kept)
-    info = {
-        "iterations": float(np.count_nonzero(n_tokens)),
-        "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
-    }
-    remembered = {"labels": labels, "sums": summed, "logs": logs}
-    return KernelResult(stats, doc_topics if hyper.doc_topics else None, remembered, info)
-
-
-def _checked(hyper: Hyper) -> int:
-    """Sweeps before the first that is kept. Raises SettingError like `run`."""
-    if hyper.options["start"] not in STARTS:
-        raise SettingError(f"start={hyper.options['start']!r}: must be one of {', '.join(STARTS)}")
-    if hyper.n_components > _MOST_TOPICS:
-        raise SettingError(
-            f"{argument('n_components', hyper.n_components)}: kernel 'gibbs_boosted' has at most {_MOST_TOPICS}"
-        )
-    return _burn_in(hyper.options)
+        found.order, found.n_tokens, frozen(ends[docs.indptr], np.int64), *found.inputs, int(seed), hyper.iteration,
+        n_kept, state is None, by_words, n, *found.room, labels, before, summed, np.empty(n), *call.outputs,
+        logs if call.learns else logs[:0],
+    )  # fmt: skip
+    if call.learns:
+        call.expected_logs()[:n] = logs.sum(axis=0) / max(1, n_kept)
+    return call.result(found.info(docs, 1), {"labels": labels, "sums": summed, "logs": logs})
 
 
 def _state(
-    n_tokens: int, shape: tuple[int, int], adds: bool, state: Mapping[str, np.ndarray] | None
+    n_tokens: int, shape: tuple[int, int], adds: bool, state: State
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Labels to change, sums to add to, and sums to fill. If nothing is added, the latter are those remembered."""
     labels, summed = buffers.empty(n_tokens, np.int16), buffers.empty(shape, np.float64)

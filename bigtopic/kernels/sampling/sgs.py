@@ -16,7 +16,7 @@ decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are co
 A call is a whole minibatch: its documents see each other's newest labels, which begin anew. The topics that two calls
 found would not be the same ones.
 
-How it is computed: a sweep is one of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
+How it is computed: a sweep is one of the kernel `cgs`, with its own seed. It visits tokens by word, so that the
 weights of a word are read once per sweep; algorithm 2 visits them by document, which is as valid an order. The
 likelihood is computed word by word, too. Weights are float64, whatever the params are: taken out of counts that
 hundreds of sweeps have added up, a token must leave a word's past, which can be a millionth of it.
@@ -32,13 +32,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from bigtopic.kernels.sampling import cgs
-from bigtopic.kernels.support.entry import UNCOUNTED, frozen, padded_prior, whole_number
-from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.stored import stored_rows
-from bigtopic.kernels.support.tokens import add_labels, sorted_by_word
+from bigtopic.kernels.support.entry import State, frozen, padded_prior, uncounted, whole_number
+from bigtopic.kernels.support.math import fast_log
+from bigtopic.kernels.support.rows import stored_rows
+from bigtopic.kernels.support.tokens import add_labels, frozen_by_word, sorted_by_word
 from bigtopic.kernels.support.vector import LANES, double, load, spread, store, total
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -72,24 +71,7 @@ class _Minibatch(NamedTuple):
     likelihoods: np.ndarray
 
 
-def _minibatch(by_word: Mapping[str, np.ndarray], past: np.ndarray, prior: np.ndarray) -> _Minibatch:
-    """Nothing is counted yet."""
-    n_columns, entries = len(past), by_word["entries"]
-    return _Minibatch(
-        frozen(by_word["starts"], np.int64),
-        frozen(entries, entries.dtype),
-        frozen(by_word["token_starts"], np.int64),
-        np.full(by_word["tokens"][-1], -1, np.int16),
-        frozen(past, np.float64),
-        past.astype(np.float64),
-        padded_prior(prior, n_columns, np.dtype(np.float64)),
-        buffers.zeros(n_columns, np.float64),
-        buffers.zeros(n_columns, np.float64),
-        buffers.empty(len(entries), np.float64),
-    )
-
-
-@njit(**UNCOUNTED)
+@uncounted
 def _add_up(held, n_components, minibatch):
     """Set the totals, and 1 divided by them."""
     for k in range(_ZERO, np.uint64(held.shape[1]), _LANES):
@@ -101,7 +83,7 @@ def _add_up(held, n_components, minibatch):
         minibatch.inverses[k] = 1.0 / minibatch.totals[k]
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _fill_likelihoods(before, held, minibatch):
     """The likelihoods, times alpha_k + n_dk summed over k."""
     starts, token_starts, entries = minibatch.starts, minibatch.token_starts, minibatch.entries
@@ -123,7 +105,7 @@ def _fill_likelihoods(before, held, minibatch):
             store(means, k, spread(0.0))
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _fill_counts(minibatch, counts):
     """The labels of each word."""
     for v in range(counts.shape[0]):
@@ -132,7 +114,7 @@ def _fill_counts(minibatch, counts):
         add_labels(minibatch.token_starts[v], minibatch.token_starts[v + 1], minibatch.drawn, counts[v])
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sum_logarithms(numbers, weights):
     """sum_i weights[i] log(numbers[i]); the numbers become their logarithms."""
     for i in range(numbers.shape[0]):
@@ -143,9 +125,7 @@ def _sum_logarithms(numbers, weights):
     return whole
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Label the tokens of these documents; see the module.
 
     Parameters
@@ -176,7 +156,13 @@ def run(
     prior, best, best_sweep = hyper.doc_topic_prior, -np.inf, 0
     before, by_word = frozen(view.arrays["topic_words"], np.float64), sorted_by_word(docs)
     labels = np.full((by_word["tokens"][-1], 1), -1, np.int16)
-    minibatch = _minibatch(by_word, view.totals["topic_words"], prior)
+    past, n_columns = view.totals["topic_words"], before.shape[1]
+    inverses, means = buffers.zeros((2, n_columns), np.float64)
+    minibatch = _Minibatch(
+        *frozen_by_word(by_word), np.full(by_word["tokens"][-1], -1, np.int16), frozen(past, np.float64),
+        past.astype(np.float64), padded_prior(prior, n_columns, np.dtype(np.float64)),
+        inverses, means, buffers.empty(len(by_word["entries"]), np.float64),
+    )  # fmt: skip
     topic_words = stored_rows(View({"topic_words": before}, {}), "topic_words")
     sampler = cgs.sampler(docs, by_word, topic_words, minibatch.totals, hyper, labels, drawn=minibatch.drawn)
     lengths = _of_lengths(by_word["tokens"], prior)

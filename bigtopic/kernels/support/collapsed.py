@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from bigtopic.kernels.support.entry import INLINE, INNER, OUTER
-from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.entry import inline, inner, outer
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES, double, load, load_part, store, store_part
+from bigtopic.kernels.support.vector import LANES, double, load, load_part, prefetch, store, store_part
 
 __all__ = ["ask", "begin", "keep", "remembered", "stay"]
 
 _LINE = 8  # numbers in a cache line
 
 
-@njit(**OUTER)
+@outer
 def begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change):
     """All of each entry to a topic at random: `scale` in `shares`, its count in `totals` and `change`."""
     for d in range(rows.shape[0]):
@@ -26,7 +23,7 @@ def begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals
             change[words[i], k] += counts[i]
 
 
-@njit(**INNER)
+@inner
 def stay(old, known, fresh, n_components):
     """An entry whose weights are too small or too large for a number keeps its share, or begins evenly.
 
@@ -39,20 +36,20 @@ def stay(old, known, fresh, n_components):
     return whole
 
 
-@njit(**INLINE)
+@inline
 def ask(table, row, k):
     """For LANES columns of a row of float64, ahead of its turn."""
     for line in range(0, LANES, _LINE):
         prefetch(table, row, k + line)
 
 
-@njit(**INLINE)
+@inline
 def remembered(row, k, n):
     """What is remembered of an entry from topic k on, LANES numbers; zeros beyond the last of n topics."""
     return double(load(row, k) if k + LANES <= n else load_part(row, k, n - k))
 
 
-@njit(**INLINE)
+@inline
 def keep(row, k, n, numbers):
     """Remember LANES numbers from topic k on, as far as there are topics."""
     if k + LANES <= n:

@@ -5,14 +5,14 @@ A record is one token of an entry. Of the pairs of topics (k, j), flat arrays ha
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.support.entry import INNER, counted
+from bigtopic.kernels.support.entry import counted, frozen, inner
 from bigtopic.support import buffers
-from bigtopic.types import Hyper, View
+from bigtopic.types import CallSize, Docs, Hyper, Scratch, View
 
 __all__ = [
     "AXES",
@@ -25,6 +25,8 @@ __all__ = [
     "given_topics",
     "moved",
     "padded",
+    "records_scratch",
+    "starts",
 ]
 
 VIEWS = {"row_topics": "counts", "column_topics": "counts", "joint": "counts"}
@@ -89,6 +91,11 @@ def given_topics(view: View, hyper: Hyper) -> bool:
     return hyper.begun and counted(view, hyper, "column_topics", "column", n_column_topics)
 
 
+def starts(docs: Docs, view: View, hyper: Hyper, seed: int) -> tuple[np.ndarray, int, bool, np.ndarray]:
+    """How new records begin: keys of the rows, the seed, `given_topics`, and `given_pairs`."""
+    return frozen(docs.rows, np.int64), int(seed), given_topics(view, hyper), given_pairs(view, hyper)
+
+
 def given_pairs(view: View, hyper: Hyper) -> np.ndarray:
     """Running sums of the joint distribution that new records are drawn from, where the run begins with nothing but
     that: float64 (n_row_topics * n_column_topics,), or (0,)."""
@@ -99,7 +106,12 @@ def given_pairs(view: View, hyper: Hyper) -> np.ndarray:
     return np.cumsum(view.arrays["joint"][:, :n_column_topics] - hyper.priors["joint"], dtype=np.float64)
 
 
-@njit(**INNER)
+def records_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """The counts of the entries."""
+    return Scratch([size.n_entries * 8])
+
+
+@inner
 def first_pair(u, n_row_topics, n_column_topics, pairs):
     """The pair that a record begins with, for a number u between 0 and 1: (t, t), modulo the sides, t at random; or
     one drawn from the distribution whose running sums are `pairs`.

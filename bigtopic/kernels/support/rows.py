@@ -1,36 +1,40 @@
 """The rows of a document's words, copied to a block that stays in the cache, and loops over that block.
 
-Row i of `block` is that of the document's word i, `tokens[i]` its count. Words are worked on in groups of GROUP, so the
+Row i of `block` belongs to the document's word i, `tokens[i]` its count. Words are worked on in groups of GROUP, so the
 block is padded with words of count 0 to whole groups.
+
+`StoredRows` are rows of the params, in place or copied, for kernels that copy them one by one anyway.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from numba import njit
+import numpy as np
 
-from bigtopic.kernels.support.entry import INNER
-from bigtopic.kernels.support.memory import prefetch
-from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import CallSize, Scratch
+from bigtopic.kernels.support.entry import frozen, inner
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, prefetch, spread, store, total
+from bigtopic.types import CallSize, Scratch, View
 
 __all__ = [
     "AHEAD",
     "GROUP",
+    "StoredRows",
     "add_shares",
     "gather_scaled",
     "mixture_gradient",
     "rows_scratch",
+    "stored_rows",
     "vertex_gradient",
 ]
+
 
 GROUP = 4  # words that are worked on together
 AHEAD = 4  # words
 
 
-@njit(**INNER)
+@inner
 def gather_scaled(words, counts, topic_words, block, tokens):
     """Copy the rows of the words, each divided by its maximum.
 
@@ -62,7 +66,7 @@ def gather_scaled(words, counts, topic_words, block, tokens):
     return padded, known, dropped
 
 
-@njit(**INNER)
+@inner
 def mixture_gradient(tokens, block, n, weights, gradient):
     """gradient_k <- sum_v (c_v / x_v) W_vk, x = W weights, with the rows of a group read once for both."""
     zero = spread(weights.dtype.type(0))
@@ -81,7 +85,7 @@ def mixture_gradient(tokens, block, n, weights, gradient):
             store(gradient, k, sums + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
 
 
-@njit(**INNER)
+@inner
 def vertex_gradient(tokens, block, n, best, move, explained, gradient):
     """Take the step towards `best` in the words, and sum up their c W / y, with each row read once for both."""
     zero = spread(explained.dtype.type(0))
@@ -97,7 +101,7 @@ def vertex_gradient(tokens, block, n, best, move, explained, gradient):
             store(gradient, k, part + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
 
 
-@njit(**INNER)
+@inner
 def add_shares(words, tokens, block, weights, stats):
     """Add a document's tokens, each shared among the topics in proportion to weights_k W_vk."""
     for i in range(words.shape[0]):
@@ -115,3 +119,34 @@ def add_shares(words, tokens, block, weights, stats):
 def rows_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """The block of the longest document."""
     return Scratch([(size.longest + GROUP) * size.columns["topic_words"] * 4])
+
+
+class StoredRows(NamedTuple):
+    """Weights of the i-th word of a slice: `array[ids[i]] * scale + prior`.
+
+    Attributes
+    ----------
+    array : (n_rows, n_columns), read-only, as are the others
+    ids : int32 (n_words,)
+    scale, prior : float64 (n_columns,)
+    """
+
+    array: np.ndarray
+    ids: np.ndarray
+    scale: np.ndarray
+    prior: np.ndarray
+
+
+def stored_rows(view: View, name: str) -> StoredRows:
+    """The rows of an array that the kernel declares as "stored", whether the view has them in place or as weights."""
+    array = view.arrays[name]
+    n_rows, n_columns = array.shape
+    ids = view.arrays.get(f"{name}:ids", np.arange(n_rows, dtype=np.int32))
+    scale = view.arrays.get(f"{name}:scale", np.ones(n_columns))
+    prior = view.arrays.get(f"{name}:prior", np.zeros(n_columns))
+    return StoredRows(
+        frozen(array, array.dtype),
+        frozen(ids, np.int32),
+        frozen(scale, np.float64),
+        frozen(prior, np.float64),
+    )

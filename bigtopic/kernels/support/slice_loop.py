@@ -1,4 +1,6 @@
-"""What lets threads infer slices without Python: a form of compiled function, see `types.SliceLoop`, and its calls."""
+"""What lets threads infer slices without Python: a form of compiled function, see `types.SliceLoop`, its calls,
+pointers to arrays that it was not given, and column sums of statistics.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,21 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["SIGNATURE", "SLICE_LOOP", "address_of", "call"]
+from bigtopic.kernels.support.entry import outer
+
+__all__ = ["SIGNATURE", "SLICE_LOOP", "add_up", "add_up_two", "address", "address_of", "call", "pointer"]
+
 
 SLICE_LOOP: Any = {"cache": True, "error_model": "numpy", "fastmath": False}  # how numba compiles one
 
 
-def _read(dtype: Any, n_axes: int = 1) -> Any:
+def _read(dtype, n_axes=1):
     return types.Array(dtype, n_axes, "C", readonly=True)
 
 
@@ -39,10 +45,10 @@ def address_of(loop: Callable[..., None]) -> int:
 
 
 @intrinsic
-def call(typing_context: Any, address: Any, arguments: Any) -> Any:
+def call(typing_context, address, arguments):
     """Call the loop at an address with a tuple of arguments. Passing the function itself would cost 20 us per call."""
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def generate(context, builder, signature, values):
         given = [
             context.cast(builder, value, own, wanted)
             for value, own, wanted in zip(
@@ -59,3 +65,40 @@ def call(typing_context: Any, address: Any, arguments: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, arguments), generate
+
+
+def address(array: np.ndarray) -> int:
+    """Of the first number of a contiguous array."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+@intrinsic
+def pointer(typing_context, address):
+    """The pointer to an address, for `numba.carray`."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+@outer
+def add_up(values, sums):
+    """sums[k] += sum_i values[i, k]; sums of sixteen rows are in the precision of `values`."""
+    add_up_two(values, values[:0], sums)
+
+
+@outer
+def add_up_two(first, then, sums):
+    """Equivalent to `add_up(np.concatenate([first, then]), sums)`."""
+    n_columns, n = first.shape[1], len(first)
+    part = np.empty(n_columns, first.dtype)
+    for begin in range(0, n + len(then), 16):
+        part[:] = 0
+        for i in range(begin, min(begin + 16, n + len(then))):
+            source = first[i] if i < n else then[i - n]
+            for k in range(n_columns):
+                part[k] += source[k]
+        for k in range(n_columns):
+            sums[k] += part[k]

@@ -1,19 +1,26 @@
 """Tokens of a slice by word, and the topics that their labels give each document.
 
 A document's topics lie in blocks of LANES neighbouring ones. Those that it has had a label of are `n_held[d]` blocks of
-`held` from `begins[d]` on, numbers of labels; block i is that of the topics from `firsts[i]` on. In `places` is where a
+`held` from `begins[d]` on, numbers of labels; block i has the topics from `firsts[i]` on. In `places` is where a
 document has each block of all topics, or -1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numba import njit
 
 from bigtopic.errors import InputError
-from bigtopic.kernels.support.entry import INLINE, INNER, OUTER, UNCOUNTED, frozen
+from bigtopic.kernels.support.entry import (
+    frozen,
+    inline,
+    inner,
+    outer,
+    uncounted,
+)
+from bigtopic.kernels.support.rows import StoredRows
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.support import buffers
 from bigtopic.types import Docs
@@ -23,8 +30,10 @@ __all__ = [
     "LANE",
     "SHIFT",
     "TAKES_WEIGHTS",
+    "Sampler",
     "add_labels",
     "fractional",
+    "frozen_by_word",
     "hold_labels",
     "hold_topics",
     "put_doc_topics",
@@ -41,7 +50,7 @@ TAKES_WEIGHTS = (
 _MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 
-@njit(**OUTER)
+@outer
 def _sort_by_word(indptr, words, counts, starts, entries, token_starts, tokens):
     starts[:], token_starts[:] = 0, 0
     for i in range(words.shape[0]):
@@ -100,7 +109,66 @@ def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
     }
 
 
-@njit(**UNCOUNTED)
+class Sampler:
+    """Sweeps over the labels of some documents, as `FewTopics` and `ManyTopics` make them.
+
+    Parameters
+    ----------
+    docs : the documents
+    by_word : their entries, see `sorted_by_word`
+    topic_words : eta_v + N_kv
+    totals : float64 (n_columns,), their sums over all words and the labels, which change with these
+    prior : (n_components,), alpha
+    labels : int16 (n_tokens, n_replicas), -1 where there is none yet; are drawn anew
+    change : (n_words, n_columns), becomes by how many tokens the labels of a word have changed in a sweep, or None
+    drawn : instead of `change` where `topic_words` are float64 weights without the labels, and a token has one: int16
+        (n_tokens,), the labels in the order of words, becomes those that are drawn
+
+    Attributes
+    ----------
+    held : float32 (n_docs, n_columns), labels of each document
+    tokens, by_word : arrays of `by_word`, as compiled loops take them
+    inputs, room, outputs : what else they take
+    """
+
+    def __init__(
+        self,
+        docs: Docs,
+        by_word: Mapping[str, np.ndarray],
+        topic_words: StoredRows,
+        totals: np.ndarray,
+        prior: np.ndarray,
+        labels: np.ndarray,
+        change: np.ndarray | None = None,
+        drawn: np.ndarray | None = None,
+    ) -> None:
+        self.prior, self.totals, self.n_replicas, self.labels = (
+            prior,
+            totals,
+            labels.shape[1],
+            labels.reshape(-1),
+        )
+        self.tokens, self.by_word = frozen(by_word["tokens"], np.int64), frozen_by_word(by_word)
+        self.inputs = frozen(docs.rows, np.int64), topic_words, len(prior), self.n_replicas
+        self.room, self.outputs = self._prepare(totals, docs.n_docs), (change, drawn)
+
+    def _prepare(self, totals: np.ndarray, n_docs: int) -> tuple[Any, ...]:
+        """What the compiled sweep works with."""
+        raise NotImplementedError
+
+    def sweep(self, seed: int) -> None:
+        """Draw all labels once more. With a document's source row and a label's place in it, `seed` is the key of its
+        draw."""
+        raise NotImplementedError
+
+
+def frozen_by_word(by_word: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`starts`, `entries` and `token_starts` as compiled loops take them."""
+    starts, token_starts = (frozen(by_word[name], np.int64) for name in ("starts", "token_starts"))
+    return starts, frozen(by_word["entries"], by_word["entries"].dtype), token_starts
+
+
+@uncounted
 def hold_labels(tokens, labels, n_replicas, held):
     """Count the labels of each document, (n_docs, n_columns); `tokens` and `labels` as for `hold_topics`."""
     held[:] = 0
@@ -110,7 +178,7 @@ def hold_labels(tokens, labels, n_replicas, held):
                 held[d, np.uint64(labels[t])] += held.dtype.type(1)
 
 
-@njit(**INLINE)
+@inline
 def add_labels(first, last, labels, counts):
     """Count these labels, from the first to before the last, in `counts` (n_columns,); -1 is none."""
     for t in range(first, last):
@@ -118,11 +186,11 @@ def add_labels(first, last, labels, counts):
             counts[np.uint64(labels[t])] += 1.0
 
 
-@njit(**INNER)
+@inner
 def hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places):
     """Fill what the module describes.
 
-    `tokens` is that of `sorted_by_word`; `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none.
+    `tokens` comes from `sorted_by_word`; `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none.
     `held` has room for twice the labels of each document, because it may lose all and come to have others, or for all
     blocks.
     """
@@ -144,7 +212,7 @@ def hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_he
         begin += min(2 * (last - first), n_blocks)
 
 
-@njit(**OUTER)
+@outer
 def put_doc_topics(prior, n_replicas, held, firsts, begins, n_held, doc_topics):
     """The documents' topics: prior and labels, divided by their sum."""
     n_components = doc_topics.shape[1]
@@ -162,7 +230,7 @@ def put_doc_topics(prior, n_replicas, held, firsts, begins, n_held, doc_topics):
             doc_topics[d, k] /= whole
 
 
-@njit(**OUTER)
+@outer
 def _whole(counts, whole):
     """The counts as whole numbers; returns the first that is none, or -1."""
     wrong = -1

@@ -8,12 +8,15 @@ additions wherever the loop stands.
         store(out, (i, k), load(out, (i, k)) + spread(weight) * load(rows, (j, k)))
 
 Only for compiled code. Indices are not checked, and negative ones do not count from the end.
+
+A loop over rows of a large table in random order waits for memory at every row; rows that `prefetch` asks for a few
+turns ahead arrive while others are being processed.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from functools import wraps
 
 from llvmlite import ir
 from numba import types
@@ -34,16 +37,21 @@ __all__ = [
     "load_double",
     "load_part",
     "n_lanes",
+    "of_vectors",
+    "positions",
+    "prefetch",
     "product",
     "quarter",
     "single",
     "spread",
+    "spread_to",
     "store",
     "store_double",
     "store_part",
     "total",
     "totals",
 ]
+
 
 LANES = 16
 HALF, QUARTER = LANES // 2, LANES // 4
@@ -54,27 +62,27 @@ _FAST = ("reassoc", "nsz", "contract")
 class Vector(types.Type):
     """Numbers of one type. The operators are + - * /, between vectors of the same type and length."""
 
-    def __init__(self, dtype: Any, lanes: int = LANES) -> None:
+    def __init__(self, dtype, lanes=LANES):
         self.dtype, self.lanes = dtype, lanes
         super().__init__(f"{lanes} x {dtype}")
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Vector) -> None:
+    def __init__(self, manager, kind):
         super().__init__(manager, kind, ir.VectorType(manager[kind.dtype].get_value_type(), kind.lanes))
 
 
-def _define(function: Any, instruction: str) -> None:
+def _define(function, instruction):
     @infer_global(function)
     class _Template(AbstractTemplate):
-        def generic(self, args: Any, kws: Any) -> Any:
+        def generic(self, args, kws):
             if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
                 return signature(args[0], *args)
             return None
 
     @lower_builtin(function, Vector, Vector)
-    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def _lower(context, builder, sig, args):
         return getattr(builder, instruction)(*args, flags=_FAST)
 
 
@@ -84,7 +92,7 @@ _define(operator.mul, "fmul")
 _define(operator.truediv, "fdiv")
 
 
-def _address(context: Any, builder: Any, sig: Any, args: Any, lanes: int = LANES) -> tuple[Any, int]:
+def _address(context, builder, sig, args, lanes=LANES):
     """Where `array[index]` begins, as the address of a vector, and the bytes it is aligned to."""
     kind, index = sig.args[:2]
     data = arrayobj.make_array(kind)(context, builder, args[0])
@@ -99,30 +107,37 @@ def _address(context: Any, builder: Any, sig: Any, args: Any, lanes: int = LANES
     return builder.bitcast(place, vector.as_pointer()), kind.dtype.bitwidth // 8
 
 
-def _lanes(lanes: Any) -> int:
+def of_vectors(function):
+    """An intrinsic of vectors: given their types, `function` returns the type of the result and what builds it."""
+
+    @wraps(function)
+    def typed(typing_context, *kinds):
+        result, build = function(typing_context, *kinds)
+        return result(*kinds), lambda context, builder, sig, args: build(builder, *args)
+
+    return intrinsic(typed)
+
+
+def _lanes(lanes):
     """Of a number that is known when a function is compiled, or as many as a vector has."""
     return int(lanes.lanes if isinstance(lanes, Vector) else lanes.literal_value)
 
 
-@intrinsic
-def n_lanes(typing_context: Any, vector: Any) -> Any:
+@of_vectors
+def n_lanes(typing_context, vector):
     """How many lanes it has, uint64."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return ir.Constant(ir.IntType(64), vector.lanes)
-
-    return types.uint64(vector), generate
+    return types.uint64, lambda builder, value: ir.Constant(ir.IntType(64), vector.lanes)
 
 
 @intrinsic(prefer_literal=True)
-def load(typing_context: Any, array: Any, index: Any, lanes: Any = _WHOLE) -> Any:
+def load(typing_context, array, index, lanes=_WHOLE):
     """`array[index : index + lanes]`; a tuple is the index of a first column in an array of more axes.
 
     `lanes` is a constant, or a vector that has as many.
     """
     n = _lanes(lanes)
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         address, align = _address(context, builder, sig, args, n)
         return builder.load(address, align=align)
 
@@ -130,11 +145,11 @@ def load(typing_context: Any, array: Any, index: Any, lanes: Any = _WHOLE) -> An
 
 
 @intrinsic(prefer_literal=True)
-def load_part(typing_context: Any, array: Any, index: Any, n: Any, lanes: Any = _WHOLE) -> Any:
+def load_part(typing_context, array, index, n, lanes=_WHOLE):
     """The first `n` numbers of `array[index : index + lanes]`, and zeros; what is beyond need not be memory."""
     count = _lanes(lanes)
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         address, align = _address(context, builder, sig, args, count)
         element = context.get_value_type(sig.args[0].dtype)
         kind, inside = ir.VectorType(element, count), _first(context, builder, sig, args[2], count)
@@ -145,10 +160,10 @@ def load_part(typing_context: Any, array: Any, index: Any, n: Any, lanes: Any = 
 
 
 @intrinsic
-def store_part(typing_context: Any, array: Any, index: Any, n: Any, vector: Any) -> Any:
+def store_part(typing_context, array, index, n, vector):
     """`array[index : index + n]` = the first `n` numbers of `vector`; what is beyond stays."""
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         address, align = _address(context, builder, sig, args, vector.lanes)
         inside = _first(context, builder, sig, args[2], vector.lanes)
         arguments = [args[3], address, ir.Constant(ir.IntType(32), align), inside]
@@ -159,10 +174,10 @@ def store_part(typing_context: Any, array: Any, index: Any, n: Any, vector: Any)
 
 
 @intrinsic
-def load_double(typing_context: Any, array: Any, index: Any) -> Any:
+def load_double(typing_context, array, index):
     """`array[index : index + LANES]` as float64, of floating-point numbers or of whole ones with a sign."""
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         address, align = _address(context, builder, sig, args)
         loaded, kind = builder.load(address, align=align), ir.VectorType(ir.DoubleType(), LANES)
         if isinstance(sig.args[0].dtype, types.Float):
@@ -173,10 +188,10 @@ def load_double(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+def store(typing_context, array, index, vector):
     """`array[index : index + lanes] = vector`."""
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         address, align = _address(context, builder, sig, args, vector.lanes)
         builder.store(args[2], address, align=align)
         return context.get_dummy_value()
@@ -185,10 +200,10 @@ def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
 
 
 @intrinsic
-def store_double(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+def store_double(typing_context, array, index, vector):
     """`array[index : index + LANES] = vector` (float64); the array is of float64, or of whole numbers with a sign."""
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         address, align = _address(context, builder, sig, args)
         kind, numbers = sig.args[0].dtype, args[2]
         if isinstance(kind, types.Integer):
@@ -200,132 +215,107 @@ def store_double(typing_context: Any, array: Any, index: Any, vector: Any) -> An
 
 
 @intrinsic(prefer_literal=True)
-def spread(typing_context: Any, number: Any, lanes: Any = _WHOLE) -> Any:
+def spread(typing_context, number, lanes=_WHOLE):
     """A vector of this number (float32 or float64)."""
     n = _lanes(lanes)
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _spread(builder, args[0], n)
+    def generate(context, builder, sig, args):
+        return spread_to(builder, args[0], n)
 
     return Vector(number, n)(number, lanes), generate
 
 
-@intrinsic
-def single(typing_context: Any, vector: Any) -> Any:
+@of_vectors
+def single(typing_context, vector):
     """These numbers (float64), rounded to float32."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fptrunc(args[0], ir.VectorType(ir.FloatType(), vector.lanes))
-
-    return Vector(types.float32, vector.lanes)(vector), generate
+    kind = ir.VectorType(ir.FloatType(), vector.lanes)
+    return Vector(types.float32, vector.lanes), lambda builder, value: builder.fptrunc(value, kind)
 
 
-@intrinsic
-def double(typing_context: Any, vector: Any) -> Any:
+@of_vectors
+def double(typing_context, vector):
     """These numbers (float32, or whole ones without a sign) as float64."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        widen = builder.fpext if isinstance(vector.dtype, types.Float) else builder.uitofp
-        return widen(args[0], ir.VectorType(ir.DoubleType(), vector.lanes))
-
-    return Vector(types.float64, vector.lanes)(vector), generate
+    widen = ir.IRBuilder.fpext if isinstance(vector.dtype, types.Float) else ir.IRBuilder.uitofp
+    kind = ir.VectorType(ir.DoubleType(), vector.lanes)
+    return Vector(types.float64, vector.lanes), lambda builder, value: widen(builder, value, kind)
 
 
 @intrinsic
-def like(typing_context: Any, array: Any, vector: Any) -> Any:
-    """These numbers (float64) as those of `array`: rounded to float32, or down to whole ones without a sign."""
+def like(typing_context, array, vector):
+    """These numbers (float64) in the type of `array`: rounded to float32, or down to whole ones without a sign."""
     n = vector.lanes
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def generate(context, builder, sig, args):
         narrow = builder.fptrunc if isinstance(array.dtype, types.Float) else builder.fptoui
         return narrow(args[1], ir.VectorType(context.get_value_type(array.dtype), n))
 
     return Vector(array.dtype, n)(array, vector), generate
 
 
-@intrinsic
-def product(typing_context: Any, a: Any, b: Any) -> Any:
+@of_vectors
+def product(typing_context, a, b):
     """`a * b`, rounded by itself: what it is added to or taken from is not fused with it."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fmul(*args)
-
-    return a(a, b), generate
+    return a, lambda builder, *values: builder.fmul(*values)
 
 
-@intrinsic
-def larger(typing_context: Any, a: Any, b: Any) -> Any:
+@of_vectors
+def larger(typing_context, a, b):
     """The larger of each pair of numbers."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _larger(builder, *args)
-
-    return a(a, b), generate
+    return a, _larger
 
 
-@intrinsic
-def total(typing_context: Any, vector: Any) -> Any:
+@of_vectors
+def total(typing_context, vector):
     """The sum of the numbers, halves on halves."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _only(builder, _fold(builder, args[0], _plus))
-
-    return vector.dtype(vector), generate
+    return vector.dtype, lambda builder, value: _only(builder, _fold(builder, value, _plus))
 
 
-@intrinsic
-def quarter(typing_context: Any, vector: Any) -> Any:
-    """A vector of QUARTER lanes whose sum is that of the numbers, added as `total` adds them."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _fold(builder, args[0], _plus, QUARTER)
-
-    return Vector(vector.dtype, QUARTER)(vector), generate
+@of_vectors
+def quarter(typing_context, vector):
+    """A vector of QUARTER lanes with the sum of the numbers, added as `total` adds them."""
+    return Vector(vector.dtype, QUARTER), lambda builder, value: _fold(builder, value, _plus, QUARTER)
 
 
-@intrinsic
-def totals(typing_context: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+@of_vectors
+def totals(typing_context, a, b, c, d):
     """The sums of four vectors of QUARTER lanes, as such a vector."""
     assert a.lanes == QUARTER
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(builder, *values):
         low, high = [0, 4, 2, 6], [1, 5, 3, 7]
-        ab, cd = _both(builder, args[0], args[1], low, high), _both(builder, args[2], args[3], low, high)
+        ab, cd = _both(builder, *values[:2], low, high), _both(builder, *values[2:], low, high)
         return _both(builder, ab, cd, [0, 1, 4, 5], [2, 3, 6, 7])
 
-    return a(a, b, c, d), generate
+    return a, build
 
 
-@intrinsic
-def largest(typing_context: Any, vector: Any) -> Any:
+@of_vectors
+def largest(typing_context, vector):
     """The largest of the numbers."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _only(builder, _fold(builder, args[0], _larger))
-
-    return vector.dtype(vector), generate
+    return vector.dtype, lambda builder, value: _only(builder, _fold(builder, value, _larger))
 
 
-def _first(context: Any, builder: Any, sig: Any, n: Any, lanes: int) -> Any:
+def _first(context, builder, sig, n, lanes):
     """Which of so many lanes are among the first `n`, the third argument."""
     last = context.cast(builder, n, sig.args[2], types.int32)
-    return builder.icmp_signed("<", _positions(range(lanes)), _spread(builder, last, lanes))
+    return builder.icmp_signed("<", positions(range(lanes)), spread_to(builder, last, lanes))
 
 
-def _masked(builder: Any, what: str, result: Any, arguments: Any, dtype: Any, lanes: int) -> Any:
+def _masked(builder, what, result, arguments, dtype, lanes):
     kind = f"{'f' if isinstance(dtype, types.Float) else 'i'}{dtype.bitwidth}"
     signature = ir.FunctionType(result, [argument.type for argument in arguments])
     name = f"llvm.masked.{what}.v{lanes}{kind}.p0"
     return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
 
 
-def _spread(builder: Any, number: Any, lanes: int) -> Any:
+def spread_to(builder, number, lanes):
+    """What `spread` is compiled to."""
     empty = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
     first = builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(first, empty, _positions([0] * lanes))
+    return builder.shuffle_vector(first, empty, positions([0] * lanes))
 
 
-def _larger(builder: Any, a: Any, b: Any) -> Any:
+def _larger(builder, a, b):
     bits = 32 if isinstance(a.type.element, ir.FloatType) else 64
     name = f"llvm.maxnum.v{a.type.count}f{bits}"
     function = builder.module.globals.get(name)
@@ -334,11 +324,11 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
     return builder.call(function, [a, b], fastmath=("nnan", "nsz"))
 
 
-def _plus(builder: Any, a: Any, b: Any) -> Any:
+def _plus(builder, a, b):
     return builder.fadd(a, b)
 
 
-def _fold(builder: Any, value: Any, combine: Any, lanes: int = 1) -> Any:
+def _fold(builder, value, combine, lanes=1):
     n = value.type.count
     while n > lanes:
         n //= 2
@@ -346,15 +336,33 @@ def _fold(builder: Any, value: Any, combine: Any, lanes: int = 1) -> Any:
     return value
 
 
-def _both(builder: Any, a: Any, b: Any, low: Any, high: Any, combine: Any = _plus) -> Any:
+def _both(builder, a, b, low, high, combine=_plus):
     """Some lanes of two vectors, combined with others of them."""
-    parts = [builder.shuffle_vector(a, b, _positions(lanes)) for lanes in (low, high)]
+    parts = [builder.shuffle_vector(a, b, positions(lanes)) for lanes in (low, high)]
     return combine(builder, *parts)
 
 
-def _only(builder: Any, vector: Any) -> Any:
+def _only(builder, vector):
     return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
-def _positions(lanes: Any) -> Any:
+def positions(lanes):
+    """Numbers of lanes, as a shuffle takes them."""
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
+
+
+@intrinsic
+def prefetch(typing_context, array, row, column=types.none):
+    """Prefetch the cache line of `array[row, column]`, or of `array[row]`. Does not change any result."""
+
+    def generate(context, builder, sig, args):
+        places = [context.cast(builder, args[i], sig.args[i], types.intp) for i in range(1, 1 + array.ndim)]
+        data = arrayobj.make_array(array)(context, builder, args[0])
+        at = cgutils.get_item_pointer(context, builder, array, data, places)
+        line, number = builder.bitcast(at, ir.IntType(8).as_pointer()), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [line.type, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (line.type,), kind)
+        builder.call(function, [line, number(0), number(3), number(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, row, column), generate

@@ -10,35 +10,48 @@ each token) from a Dirichlet distribution of ones, which tells topics apart even
 `n_iter` 1 and 20 inner iterations of a method, W, and alpha if it is learned, follow the statistics after every
 iteration of 20 (boosting, V-OEM++). Document topics: alpha_k + sum_v c_v r_vk, divided by the sum.
 
-What is remembered of a document are its expected counts, sum_v c_v r_vk, from which gamma and r follow.
+A document's state is its expected counts, sum_v c_v r_vk, from which gamma and r follow.
 
 Cost: (n_iter + 1) x (2 x distinct words x topics multiply-adds + topics x exp psi); the start, a logarithm for each
 distinct word and topic.
 
 References: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling";
 Sato, Kurihara, Nakagawa (2010), "Deterministic single-pass algorithm for LDA".
+
+The kernel `v_oem_expected_log`, against topics that are uncertain, has weights W_vk = exp(E log p(word | topic)) under
+the topics' Dirichlet distributions. With one document per update and boosting (`n_iter` 1, `inner` iterations of the
+method) it is single-pass LDA (SPLDA).
+
+Reference: Sato, Kurihara, Nakagawa (2010), "Deterministic single-pass algorithm for LDA".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, whole_number
+from bigtopic.kernels.support.entry import (
+    INNER,
+    Call,
+    State,
+    inner,
+    means,
+    outer,
+    whole_number,
+)
 from bigtopic.kernels.support.expected_logs import expected_logs
-from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.math import exp_digamma
+from bigtopic.kernels.support.math import exp_digamma, fast_log
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
-from bigtopic.kernels.support.vector import LANES
+from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient
+from bigtopic.kernels.variational import vb
 from bigtopic.kernels.variational.vb import move
-from bigtopic.support import buffers
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
-__all__ = ["KERNEL", "run"]
+__all__ = ["FURTHER", "KERNEL", "run"]
 
 
 @njit(**INNER | {"fastmath": {"reassoc", "contract"}})
@@ -59,7 +72,7 @@ def _start(row_key, tokens, length, prior, n_components, share, gamma):
             gamma[k] += factor * share[k]
 
 
-@njit(**INNER)
+@inner
 def _raise(weights):
     """weights <- at least 1e-35 of the largest: a word's tokens / x times any of them then stays a number.
 
@@ -73,7 +86,7 @@ def _raise(weights):
         weights[k] = max(weights[k], least)
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, goes_on, n_iter,
     block, tokens, gamma, weights, gradient, stats, expected,
@@ -104,9 +117,7 @@ def _infer(
     return dropped
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -129,49 +140,24 @@ def run(
     SettingError
         When `n_iter` is not a whole number of at least 1.
     """
-    n_iter = whole_number(hyper.options, "n_iter", 1)
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
-    stats = buffers.zeros(topic_words.shape, dtype)
-    expected = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    n_iter, call = whole_number(hyper.options, "n_iter", 1), Call(docs, view, hyper, keeps=True)
+    expected = call.doc_topics
     if state is not None:
         expected[:] = state["expected_counts"]
     dropped = _infer(
-        *csr(docs, dtype),
-        frozen(docs.rows, np.int64),
-        frozen(topic_words, dtype),
-        # 1 in the padding, as in the kernel vb
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
-        int(seed),
-        state is not None,
-        n_iter,
-        buffers.empty((n_rows, n_columns), dtype),
-        np.empty(n_rows, dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        stats,
-        expected,
-    )
-    gammas = expected + np.asarray(hyper.doc_topic_prior, dtype)
-    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
-    found = {"topic_words": stats}
-    if "doc_topic_prior" in hyper.statistics:
-        found["doc_topic_prior"] = expected_logs(gammas, n_columns)
-    info = {"iterations": float(docs.n_docs * n_iter), "dropped_tokens": dropped}
-    return KernelResult(found, doc_topics, {"expected_counts": expected.astype(np.float32)}, info)
+        *call.documents, call.rows, call.topic_words,
+        call.prior(fill=1.0),  # 1 in the padding, as in the kernel vb
+        int(seed), state is not None, n_iter, *call.block(1, GROUP), *call.vectors(3), *call.outputs,
+    )  # fmt: skip
+    gammas = expected + np.asarray(hyper.doc_topic_prior, call.dtype)
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs(gammas, call.n_columns)
+    info = {"iterations": docs.n_docs * n_iter, "dropped_tokens": dropped}
+    return call.result(info, {"expected_counts": expected.astype(np.float32)}, means(gammas))
 
 
 def _cost(options: Mapping[str, Any]) -> float:
     return float(whole_number(options, "n_iter", 1) + 1)
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of a document, and the expected counts of all documents."""
-    rows = rows_scratch(size, options).pooled
-    return Scratch([*rows, size.n_docs * size.n_components * 4])
 
 
 KERNEL = Kernel(
@@ -185,8 +171,18 @@ KERNEL = Kernel(
         "n_iter": "iterations over a document in an inner iteration, from 1; in the literature P",
     },
     cost=_cost,
-    scratch=_scratch,
+    scratch=vb.KERNEL.scratch,
     state="round",
     remembers={"expected_counts": StateSpec("document", "float32", ("n_components",))},
     paper="Dupuy and Bach 2017",
 )
+
+FURTHER = {
+    "v_oem_expected_log": replace(
+        KERNEL,
+        name="v_oem_expected_log",
+        views={"topic_words": "expected_log"},
+        posteriors=("topic_words",),
+        paper="Sato, Kurihara, Nakagawa 2010",
+    ),
+}

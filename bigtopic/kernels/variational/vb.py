@@ -18,24 +18,34 @@ transcendental functions of each topic.
 References: Blei, Ng, Jordan (2003), "Latent Dirichlet allocation"; Hoffman, Blei, Wang, Paisley (2013),
 "Stochastic variational inference", figure 4. Rule "bound": Than and Doan (2017); "theta": Gao, Chen, Zhu (2016),
 "Streaming Gibbs sampling for LDA model".
+
+The kernel `vb_mean`, against point estimates of the topics' words, has weights W_vk = p(word | topic), for models that
+do not learn a distribution of each topic, as in online expectation-maximisation.
+
+Reference: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from bigtopic.errors import SettingError
 from bigtopic.kernels.support.entry import (
     INNER,
     OUTER,
+    Call,
+    State,
     csr,
     doc_update_cost,
     frozen,
-    padded_prior,
+    inner,
+    means,
+    one_of,
+    outer,
     sums_of_entries,
     tolerance,
     whole_number,
@@ -44,18 +54,18 @@ from bigtopic.kernels.support.expected_logs import expected_logs
 from bigtopic.kernels.support.math import digamma, exp_digamma, lgamma
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels.support.vector import LANES, load, spread, total
-from bigtopic.support import buffers
 from bigtopic.types import Bound, CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
-__all__ = ["KERNEL", "document_bounds", "move", "posterior", "run"]
+__all__ = ["FURTHER", "KERNEL", "document_bounds", "move", "posterior", "run"]
 
 STOPS = ("gamma", "bound", "theta")
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
+_fast = njit(**INNER | {"fastmath": _FAST})
 _GAMMA, _BOUND, _THETA = range(len(STOPS))
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def move(prior, gradient, gamma, weights):
     """gamma <- prior + weights gradient, weights <- exp psi(gamma); the sum of how far gamma moved."""
     change = gamma.dtype.type(0)
@@ -67,7 +77,7 @@ def move(prior, gradient, gamma, weights):
     return change
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@_fast
 def _bound_of(tokens, block, n, known, prior, gamma, weights, n_components):
     """The bound of one document, but for the terms that gamma does not change."""
     mass, words, topics = 0.0, 0.0, 0.0
@@ -85,7 +95,7 @@ def _bound_of(tokens, block, n, known, prior, gamma, weights, n_components):
     return words - known * psi_mass + topics - lgamma(mass)
 
 
-@njit(**INNER)
+@inner
 def _constant(prior, n_components):
     """The terms of a document's bound that only the prior changes."""
     prior_total, constant = 0.0, 0.0
@@ -95,7 +105,7 @@ def _constant(prior, n_components):
     return constant + lgamma(prior_total)
 
 
-@njit(**OUTER)
+@outer
 def _infer(
     indptr, words, counts, topic_words, levels, prior, warm, stop, max_iter, tolerance,
     block, tokens, gamma, weights, gradient, stats, gammas,
@@ -115,7 +125,7 @@ def _infer(
             gamma[k], weights[k] = 1, start
         if (
             stop == _THETA
-        ):  # even gammas have the same weights, whatever their sum: here that of all later ones
+        ):  # even gammas have the same weights, whatever their sum: here the sum of all later ones
             limit = tolerance * n_components * (prior_total + known)
             for k in range(n_components):
                 gamma[k] = (prior_total + known) / n_components
@@ -171,9 +181,7 @@ def _put_bounds(indptr, words, counts, topic_words, prior, gammas, bounds):
         bounds[d] = bound
 
 
-def run(
-    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> KernelResult:
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these documents; see the module.
 
     Parameters
@@ -199,8 +207,7 @@ def run(
         When an option has a value that is not allowed.
     """
     gammas, result = posterior(docs, view, hyper)
-    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
-    return result._replace(doc_topics=doc_topics)
+    return result._replace(doc_topics=means(gammas) if hyper.doc_topics else None)
 
 
 def posterior(
@@ -210,49 +217,30 @@ def posterior(
 
     `start` (n_docs, n_components) is the gamma to begin with, in place of 1.
     """
-    stop = hyper.options["stop"]
-    if stop not in STOPS:
-        raise SettingError(f"stop={stop!r}: must be one of {', '.join(STOPS)}")
-    topic_words = view.arrays["topic_words"]
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    dtype = topic_words.dtype
-    n_columns = topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
-    inputs = (*csr(docs, dtype), frozen(topic_words, dtype))
-    stats = buffers.zeros(topic_words.shape, dtype)
-    gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    stop, call = one_of(hyper.options, "stop", STOPS), Call(docs, view, hyper, keeps=True)
+    gammas = call.doc_topics
     if start is not None:
         gammas[:] = start
     iterations, dropped = _infer(
-        *inputs,
+        *call.inputs,
         _levels(view) if stop == "bound" else np.empty(0),
         # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
-        start is not None,
-        STOPS.index(stop),
-        whole_number(hyper.options, "max_doc_update_iter", 1),
-        tolerance(hyper.options),
-        buffers.empty((n_rows, n_columns), dtype),
-        np.empty(n_rows, dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        buffers.empty((n_columns,), dtype),
-        stats,
-        gammas,
-    )
-    found = {"topic_words": stats}
-    if "doc_topic_prior" in hyper.statistics:
-        found["doc_topic_prior"] = expected_logs(gammas, n_columns)
+        call.prior(fill=1.0),
+        start is not None, STOPS.index(stop), whole_number(hyper.options, "max_doc_update_iter", 1),
+        tolerance(hyper.options), *call.block(1, GROUP), *call.vectors(3), *call.outputs,
+    )  # fmt: skip
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs(gammas, call.n_columns)
     info = {"iterations": float(iterations), "dropped_tokens": dropped}
     if hyper.options["bound"]:
         info["bound"] = float(_bounds(docs, view, hyper, gammas).sum())
-    return gammas, KernelResult(found, None, None, info)
+    return gammas, KernelResult(call.stats, None, None, info)
 
 
 def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    Arguments and errors are those of `run`; the option `bound` is not looked at.
+    Arguments and errors are those of `run`; the option `bound` is ignored.
     """
     gammas, _ = posterior(docs, view, hyper._replace(options={**hyper.options, "bound": False}))
     return _bounds(docs, view, hyper, gammas)
@@ -308,3 +296,14 @@ KERNEL = Kernel(
     ),
     paper="Blei, Ng, Jordan 2003; Hoffman et al. 2013",
 )
+
+FURTHER = {
+    "vb_mean": replace(
+        KERNEL,
+        name="vb_mean",
+        views={"topic_words": "mean"},
+        bound=False,
+        posteriors=(),
+        paper="Dupuy and Bach 2017",
+    ),
+}

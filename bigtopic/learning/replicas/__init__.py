@@ -10,8 +10,9 @@ The column sums of a_r are added likewise, not computed from the rows, so rows m
 arrive from workers.
 
 The steps have the numbers that they have in a serial run, and in the first half of a run make up for updates of other
-replicas that they miss (`schedule.made_up`). But none is larger than 1 / (updates of all replicas),
-so that the factor of x is never below 0. Counts are added as they are, as in AD-LDA, but more often than once a pass.
+replicas that they miss (`staleness_corrected_rate`). But none is larger than 1 / (updates of all
+replicas), so that the factor of x is never below 0. Counts are added as they are, as in AD-LDA, but more often than
+once a pass.
 
 Cost: the rows of a share, copied once; their changes, computed in place and added once; and four bytes for each word of
 the vocabulary. Updates whose steps are known before stay in compiled code (`at_once`).

@@ -5,10 +5,8 @@ import numpy as np
 from numba import carray, njit
 
 from bigtopic.kernels.support.entry import INNER, OUTER
-from bigtopic.kernels.support.memory import prefetch
-from bigtopic.kernels.support.pointer import pointer
-from bigtopic.kernels.support.slice_loop import call
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.slice_loop import add_up, call, pointer
+from bigtopic.kernels.support.vector import prefetch
 from bigtopic.state._kernels import (
     AHEAD,
     FLOOR,

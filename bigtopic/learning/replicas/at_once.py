@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen, padded_prior
-from bigtopic.kernels.support.pointer import address
-from bigtopic.kernels.support.slice_loop import address_of
+from bigtopic.kernels.support.slice_loop import address, address_of
 from bigtopic.learning.estep import Prepared, with_params
 from bigtopic.learning.replicas import _kernels
 from bigtopic.learning.rounds import factors_of, knows_factors

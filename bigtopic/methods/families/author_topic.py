@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from bigtopic.methods.method import Method
-from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
-from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
-from bigtopic.models.author_topic_with_variances import AUTHOR_TOPIC_WITH_VARIANCES, COUNTED
+from bigtopic.models.author_topic import (
+    AUTHOR_DOCUMENTS,
+    AUTHOR_TOPIC,
+    AUTHOR_TOPIC_ONLINE,
+    AUTHOR_TOPIC_PRIOR,
+    AUTHOR_TOPIC_WITH_VARIANCES,
+    AUTHOR_TOPICS,
+    COUNTED,
+)
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_rows import InterpolateRows
-from bigtopic.schemes.keep import Keep
-from bigtopic.schemes.replace import Replace
+from bigtopic.schemes.interpolate import Interpolate, InterpolateRows
+from bigtopic.schemes.replace import Keep, Replace
 from bigtopic.types import Scheme
 
 __all__ = ["METHODS"]
@@ -42,66 +47,74 @@ _ALGORITHM_2: dict[str, Scheme] = {
     AUTHOR_DOCUMENTS: Keep(),
 }
 
+_batch = partial(
+    Method,
+    model=AUTHOR_TOPIC,
+    batch_size=None,
+    max_iter=200,
+    tol=_TOL,
+    init=_GAMMA,
+    inference="author_documents",
+)
+_online = partial(
+    Method,
+    model=AUTHOR_TOPIC_ONLINE,
+    batch_size=500,
+    least_rounds=20,
+    init=_GAMMA,
+    inference="author_documents",
+)
+_kept = partial(
+    Method,
+    model=AUTHOR_TOPIC,
+    batch_size=20_000,
+    slice_size=10_000,
+    max_iter=100,
+    priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
+    init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
+    inference="author_documents",
+)
+
 METHODS = (
-    Method(
+    _online(
         "online-author-cvb0",
         "author_vb_mean",
         _COUNTED_ONLINE,
-        AUTHOR_TOPIC_ONLINE,
-        batch_size=500,
-        least_rounds=20,
         max_iter=20,
         priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
         init={TOPIC_WORDS: ("uniform", 1.0)},
-        inference="author_documents",
         summary="zero-order collapsed variational inference by minibatches; each author takes steps of its own",
         complexity=f"{_COST}; {_KEEPS}",
         use="first choice for most corpora with authors",
         paper="Asuncion et al. 2009 and Foulds et al. 2013, for authors",
     ),
-    Method(
+    _batch(
         "author-vb",
         "author_vb",
         {TOPIC_WORDS: Replace(), AUTHOR_TOPICS: Replace()},
-        AUTHOR_TOPIC,
-        batch_size=None,
-        max_iter=200,
-        tol=_TOL,
-        init=_GAMMA,
-        inference="author_documents",
         summary="batch variational Bayes, author and topic of a token together; the bound never decreases",
         complexity=f"{_COST}, per pass; {_KEEPS}",
         use="corpora of which many passes are affordable, and when the bound is wanted",
         paper="Mortensen 2017",
         aliases=("mortensen:blocking-VB",),
     ),
-    Method(
+    _online(
         "online-author-vb",
         "author_vb",
         _ONLINE,
-        AUTHOR_TOPIC_ONLINE,
-        batch_size=500,
-        least_rounds=20,
         max_iter=50,
         enough_rounds=1000,
-        init=_GAMMA,
-        inference="author_documents",
         summary="author-vb by minibatches; each author takes steps of its own",
         complexity=f"{_COST}; {_KEEPS}",
         use="when a variational bound is wanted and batches are too slow",
         paper="Mortensen 2017, section 3.2",
     ),
-    Method(
+    _online(
         "online-author-vb-local",
         "author_vb_local",
         _ONLINE,
-        AUTHOR_TOPIC_ONLINE,
-        batch_size=500,
-        least_rounds=20,
         max_iter=20,
         enough_rounds=400,
-        init=_GAMMA,
-        inference="author_documents",
         summary="the same, and each document first moves its authors",
         complexity="K I per distinct word, K I exp per author; nothing kept of a document",
         use="documents by several authors of whom much is known",
@@ -123,82 +136,53 @@ METHODS = (
         paper="Mortensen 2017, algorithm 2; decay and offset of gensim",
         aliases=("mortensen:algorithm-2",),
     ),
-    Method(
+    _batch(
         "author-mean-field",
         "author_mean_field",
         {TOPIC_WORDS: Replace(), AUTHOR_TOPICS: Replace()},
-        AUTHOR_TOPIC,
-        batch_size=None,
-        max_iter=200,
-        tol=_TOL,
-        init=_GAMMA,
-        inference="author_documents",
         summary="batch variational Bayes, author and topic of a token apart",
         complexity=f"{_APART}, per pass; {_KEEPS}",
         use="to compare with author-vb, which has the tighter bound and is faster",
         paper="Mortensen 2017, appendix A",
         aliases=("mortensen:standard-VB",),
     ),
-    Method(
+    _online(
         "online-author-mean-field",
         "author_mean_field",
         _ONLINE,
-        AUTHOR_TOPIC_ONLINE,
-        batch_size=500,
-        least_rounds=20,
         max_iter=50,
         enough_rounds=1000,
-        init=_GAMMA,
-        inference="author_documents",
         summary="the same by minibatches",
         complexity=f"{_APART}; {_KEEPS}",
         use="to compare with online-author-vb",
         paper="Mortensen 2017, appendix A",
     ),
-    Method(
+    _kept(
         "author-cgs",
         "author_cgs",
         {TOPIC_WORDS: Add(), AUTHOR_TOPICS: Add()},
-        AUTHOR_TOPIC,
-        batch_size=20_000,
-        slice_size=10_000,
         max_iter=500,
-        priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
-        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
-        inference="author_documents",
         summary="collapsed Gibbs sampling: an author and a topic for each token, drawn together",
         complexity="K (authors + 1) per token and pass; 4 bytes per token on disk, twice",
         use="small corpora, given time; to compare with variational methods",
         paper="Rosen-Zvi, Griffiths, Steyvers, Smyth 2004",
         aliases=("rosen-zvi:Gibbs",),
     ),
-    Method(
+    _kept(
         "author-cvb0",
         "author_cvb0",
         {TOPIC_WORDS: Add(), AUTHOR_TOPICS: Add()},
-        AUTHOR_TOPIC,
-        batch_size=20_000,
-        slice_size=10_000,
-        max_iter=100,
-        priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
-        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
-        inference="author_documents",
         summary="batch zero-order collapsed variational inference of authors and topics",
         complexity="K per distinct word, author and pass; K M numbers per distinct word on disk, twice; M most authors",
         use="small corpora, where responsibilities fit on the disk",
         paper="Asuncion et al. 2009, for authors",
     ),
-    Method(
+    _kept(
         "author-cvb",
         "author_cvb",
         dict.fromkeys(COUNTED, Add()),
-        AUTHOR_TOPIC_WITH_VARIANCES,
-        batch_size=20_000,
-        slice_size=10_000,
-        max_iter=100,
+        model=AUTHOR_TOPIC_WITH_VARIANCES,
         priors={AUTHOR_TOPIC_PRIOR: 0.5, "topic_word_prior": 0.1},
-        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
-        inference="author_documents",
         summary="batch collapsed variational Bayes of second order of authors and topics",
         complexity="K exponentials per distinct word, author and pass; on disk as author-cvb0",
         use="to compare with author-cvb0: what the variances of counts change",

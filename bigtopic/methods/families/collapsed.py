@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bigtopic.methods.formula import Formula
-from bigtopic.methods.method import Method
-from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.models.lda_with_variances import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
+from functools import partial
+
+from bigtopic.methods.method import Formula, Method
+from bigtopic.models.lda import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES, TOPIC_WORDS
+from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.schemes.interpolate import Interpolate
 
 __all__ = ["METHODS"]
@@ -16,7 +15,6 @@ __all__ = ["METHODS"]
 _NOTHING = {TOPIC_WORDS: ("uniform", 0.0)}
 _WHOLE = {TOPIC_WORDS: ("uniform", 1.0)}
 _HALVES = {"doc_topic_prior": 0.5, "topic_word_prior": 0.5}
-_BATCH, _SLICE, _STREAM = 20_000, 10_000, 3200
 _STORED = "K numbers per distinct word on disk, twice"
 
 
@@ -35,6 +33,8 @@ _FITTED = {
     "doc_topic_prior": Formula("max(1/K, min(0.1, 5/K))", _few_tokens),
     "topic_word_prior": Formula("max(1/K, 0.35/sqrt(K))", _by_root),
 }
+
+_kept = partial(Method, batch_size=20_000, slice_size=10_000, max_iter=100, init=_NOTHING, inference="cvb0")
 
 METHODS = (
     Method(
@@ -64,49 +64,34 @@ METHODS = (
         paper="Foulds et al. 2013; settings of Than & Doan, Guaranteed inference in topic models",
         aliases=("foulds:SCVB0", "ope:Online-CVB0"),
     ),
-    Method(
+    _kept(
         "cvb0",
         "ilr",
         {TOPIC_WORDS: Add()},
-        batch_size=_BATCH,
-        slice_size=_SLICE,
-        max_iter=100,
         priors=_FITTED,
-        init=_NOTHING,
-        inference="cvb0",
         summary="batch zero-order collapsed variational inference, with the priors of online-cvb0",
         complexity=f"K per distinct word and pass; {_STORED}",
         use="short documents and small corpora, where responsibilities fit on the disk",
         paper="Asuncion et al. 2009",
         aliases=("asuncion:CVB0",),
     ),
-    Method(
+    _kept(
         "ilr",
         "ilr",
         {TOPIC_WORDS: Add()},
-        batch_size=_BATCH,
-        slice_size=_SLICE,
-        max_iter=100,
         priors=_HALVES,
-        init=_NOTHING,
-        inference="cvb0",
         summary="infinite latent state replication: the algorithm of cvb0, with its paper's priors",
         complexity=f"K per distinct word and pass; {_STORED}",
         use="to compare with the paper",
         paper="Rugeles et al., infinite latent state replication; Asuncion et al. 2009",
         aliases=("ilr:ILR",),
     ),
-    Method(
+    _kept(
         "cvb",
         "cvb",
         {TOPIC_WORDS: Add(), TOPIC_WORD_VARIANCES: Add()},
-        LDA_WITH_VARIANCES,
-        batch_size=_BATCH,
-        slice_size=_SLICE,
-        max_iter=100,
+        model=LDA_WITH_VARIANCES,
         priors=_HALVES,
-        init=_NOTHING,
-        inference="cvb0",
         summary="collapsed variational Bayes of second order",
         complexity=f"K exponentials per distinct word and pass; {_STORED}",
         use="to compare with cvb0: what the variances of counts change",
@@ -117,7 +102,7 @@ METHODS = (
         "streaming-ilr",
         "streaming_ilr",
         {TOPIC_WORDS: DecayAdd(0.7)},
-        batch_size=_STREAM,
+        batch_size=3200,
         priors={"doc_topic_prior": 0.1, "topic_word_prior": 0.03},
         init=_NOTHING,
         inference="cvb0",

@@ -2,66 +2,57 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bigtopic.methods.method import Method
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.replace_rows import ReplaceRows
+from bigtopic.schemes.replace import ReplaceRows
 
 __all__ = ["METHODS"]
 
 _PRIORS = {"row_topic_prior": 0.5, "column_topic_prior": 0.5, "joint_prior": 0.5}
 _COUNTED = dict.fromkeys((ROW_TOPICS, COLUMN_TOPICS, JOINT), Add())
-_BATCH, _SLICE = 20_000, 10_000
-_PAPER = "Rugeles et al., infinite latent state replication"
+
+_kept = partial(
+    Method,
+    model=DUAL,
+    batch_size=20_000,
+    slice_size=10_000,
+    max_iter=100,
+    priors=_PRIORS,
+    inference="dual_cvb0",
+    paper="Rugeles et al., infinite latent state replication",
+)
 
 METHODS = (
-    Method(
+    _kept(
         "dual-cgs",
         "dual_cgs",
         _COUNTED,
-        DUAL,
-        batch_size=_BATCH,
-        slice_size=_SLICE,
         max_iter=200,
-        priors=_PRIORS,
-        inference="dual_cvb0",
         summary="collapsed Gibbs sampling: a pair of topics for each record",
         complexity="row topics x column topics per record and pass; 4 bytes per record on disk, twice",
         use="rows and columns of counts that are mostly 1",
-        paper=_PAPER,
         aliases=("ilr:DTM-CGS",),
     ),
-    Method(
+    _kept(
         "dual-ilr",
         "dual_ilr",
         _COUNTED,
-        DUAL,
-        batch_size=_BATCH,
-        slice_size=_SLICE,
-        max_iter=100,
-        priors=_PRIORS,
-        inference="dual_cvb0",
         summary="infinite latent state replication: responsibilities instead of labels",
         complexity="row topics x column topics per entry and pass; as many numbers on disk, twice",
         use="to compare with the paper",
-        paper=_PAPER,
         aliases=("ilr:DTM-ILR",),
     ),
-    Method(
+    _kept(
         "dual-mf",
         "dual_mf",
         {**_COUNTED, JOINT: Interpolate(learning_decay=None, learning_scale=0.5, scale="tokens")},
-        DUAL,
-        batch_size=_BATCH,
-        slice_size=_SLICE,
-        max_iter=100,
-        priors=_PRIORS,
-        inference="dual_cvb0",
         summary="dual-ilr with the joint distribution in mean field",
         complexity="row topics x column topics per entry and pass; row + column topics on disk, twice",
         use="first choice for rows and columns that fit on the disk",
-        paper=_PAPER,
         aliases=("ilr:DTM-MF",),
     ),
     Method(

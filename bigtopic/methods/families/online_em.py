@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bigtopic.methods.formula import Formula
-from bigtopic.methods.method import Method, Prior
+from bigtopic.methods.method import Formula, Method, Prior
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.gamma_prior import GammaPrior
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_raw import InterpolateRaw
+from bigtopic.schemes.interpolate import Interpolate, InterpolateRaw
 
 __all__ = ["METHODS"]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bigtopic.methods.method import Method
-from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.models.lda_samples import LDA_SAMPLES
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.decay_add import DecayAdd
-from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.models.lda import LDA_SAMPLES, TOPIC_WORDS
+from bigtopic.schemes.add import Add, DecayAdd
+from bigtopic.schemes.interpolate import Interpolate, InterpolateNormalised
 from bigtopic.schemes.langevin import Langevin
 
 __all__ = ["METHODS"]
@@ -17,8 +16,9 @@ __all__ = ["METHODS"]
 _NOTHING = {TOPIC_WORDS: ("uniform", 0.0)}
 _PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.03}
 _SWEEPS = {"burn_in": 25, "samples": 25}
-_STREAM = 3200
 _COST = "K S per token; nothing kept of a document"
+
+_stream = partial(Method, batch_size=3200, priors=_PRIORS, init=_NOTHING, inference="cvb0")
 
 METHODS = (
     Method(
@@ -63,28 +63,20 @@ METHODS = (
         use="to compare with ml-ope",
         paper="updates and settings of Than & Doan, Guaranteed inference in topic models",
     ),
-    Method(
+    _stream(
         "sgs",
         "sgs",
         {TOPIC_WORDS: DecayAdd(0.7)},
-        batch_size=_STREAM,
-        priors=_PRIORS,
-        init=_NOTHING,
-        inference="cvb0",
         summary="streaming Gibbs sampling: cgs of one minibatch, given what is left of all before it",
         complexity="topics of its document per token and sweep, K per distinct word; labels of the minibatch",
         use="streams that drift: old minibatches fade",
         paper="Gao, Chen, Zhu 2016, algorithm 2",
         aliases=("sgs:SGS",),
     ),
-    Method(
+    _stream(
         "cdf",
         "cdf",
         {TOPIC_WORDS: Add()},
-        batch_size=_STREAM,
-        priors=_PRIORS,
-        init=_NOTHING,
-        inference="cvb0",
         summary="conditional density filtering: one sweep of each document, against topics drawn anew for it",
         complexity="K per token, K gamma draws per distinct word; nothing kept of a document",
         use="to compare with sgs",

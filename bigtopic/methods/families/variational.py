@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bigtopic.methods.method import Method
-from bigtopic.methods.until_rest import UntilRest
+from bigtopic.methods.method import Method, UntilRest
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.schemes.add import Add
-from bigtopic.schemes.add_to_prior import AddToPrior
+from bigtopic.schemes.add import Add, AddToPrior
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.replace import Replace
 

@@ -12,27 +12,25 @@ Reference: Yao, Mimno, McCallum (2009), "Efficient methods for topic model infer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.support.entry import INNER, OUTER, frozen, padded_prior
-from bigtopic.kernels.support.lanes import n_reached, prefetch, running
+from bigtopic.kernels.support.draw import n_reached, running
+from bigtopic.kernels.support.entry import inner, outer, padded_prior
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.stored import StoredRows
 from bigtopic.kernels.support.tokens import (
     FLOOR,
     LANE,
     SHIFT,
+    Sampler,
     add_labels,
     hold_labels,
     hold_topics,
     put_doc_topics,
 )
-from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store, total
 from bigtopic.support import buffers
-from bigtopic.types import Docs
 
 __all__ = ["ManyTopics"]
 
@@ -42,7 +40,7 @@ _ONE, _LANES = np.uint64(1), np.uint64(LANES)
 # Indices are unsigned where they can be: nothing is then done for those that count from the end.
 
 
-@njit(**INNER)
+@inner
 def _begin_word(row, inverses, prior, factors, weighted, smooth):
     """Fill f and the sums of alpha f over blocks; returns the sum over all."""
     for k in range(row.shape[0]):
@@ -55,7 +53,7 @@ def _begin_word(row, inverses, prior, factors, weighted, smooth):
     return whole
 
 
-@njit(**INNER)
+@inner
 def _pick(rest, n_components, prior, factors, smooth):
     """The topic at which the sums of alpha f exceed `rest`; rounding may leave the last."""
     block = 0
@@ -71,7 +69,7 @@ def _pick(rest, n_components, prior, factors, smooth):
 
 
 # One function, because calls with many arrays cost more than the work between them.
-@njit(**OUTER)
+@outer
 def _sweep(
     seed, rows, topic_words, prior, n_components, n_replicas, labels, totals, starts, entries, token_starts, tokens,
     held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes, one_hot, word, own,
@@ -158,78 +156,39 @@ def _sweep(
         own[:] = 0
 
 
-class ManyTopics:
-    """Sweeps over the labels of some documents, with the parameters of `FewTopics`."""
+class ManyTopics(Sampler):
+    """Labels of some topics for each document."""
 
-    def __init__(
-        self,
-        docs: Docs,
-        by_word: Mapping[str, np.ndarray],
-        topic_words: StoredRows,
-        totals: np.ndarray,
-        prior: np.ndarray,
-        labels: np.ndarray,
-        change: np.ndarray | None,
-        drawn: np.ndarray | None,
-    ) -> None:
-        n_columns, n_replicas = len(totals), labels.shape[1]
-        n_blocks, tokens = n_columns // LANES, frozen(by_word["tokens"], np.int64)
-        most = int(np.minimum(2 * np.diff(tokens) * n_replicas, n_blocks).sum())
-        self._tokens, self._labels, self._n_columns = tokens, labels.reshape(-1), n_columns
-        self._n_replicas, self._prior = n_replicas, padded_prior(prior, n_columns, np.dtype(np.float64))
-        self._held = buffers.empty(most * LANES, np.float32)
-        self._firsts = buffers.empty(most, np.int64)
-        self._begins, self._n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
-        self._arrays = (
-            frozen(docs.rows, np.int64),
-            topic_words,
-            self._prior,
-            len(prior),
-            n_replicas,
-            self._labels,
-            totals,
-            frozen(by_word["starts"], np.int64),
-            frozen(by_word["entries"], by_word["entries"].dtype),
-            frozen(by_word["token_starts"], np.int64),
-            tokens,
-            self._held,
-            self._firsts,
-            self._begins,
-            self._n_held,
-            buffers.empty(docs.n_docs * n_blocks, np.int16),
-            np.empty(docs.n_docs, np.uint64),
-            np.zeros(n_columns),
-            buffers.empty(n_columns, np.float32),
-            buffers.empty(n_columns, np.float64),
-            np.empty(n_blocks),
-            buffers.empty(n_columns, np.float32),
-            np.zeros(1 + LANES, np.float32),
-            np.eye(LANES, dtype=np.float32).reshape(-1),
-            np.empty(n_columns),
-            np.zeros(n_columns),
-            change,
-            drawn,
-        )
+    def _prepare(self, totals: np.ndarray, n_docs: int) -> tuple[Any, ...]:
+        self.n_columns, n_blocks = len(totals), len(totals) // LANES
+        most = int(np.minimum(2 * np.diff(self.tokens) * self.n_replicas, n_blocks).sum())
+        self.padded = padded_prior(self.prior, len(totals), np.dtype(np.float64))
+        self.topics = (
+            buffers.empty(most * LANES, np.float32), buffers.empty(most, np.int64), *np.empty((2, n_docs), np.int64)
+        )  # fmt: skip
+        factors, sums = buffers.empty((2, self.n_columns), np.float32)
+        weighted, word = buffers.empty((2, self.n_columns), np.float64)
+        return (
+            *self.topics, buffers.empty(n_docs * n_blocks, np.int16), np.empty(n_docs, np.uint64),
+            np.zeros(self.n_columns), factors, weighted, np.empty(n_blocks), sums, np.zeros(1 + LANES, np.float32),
+            np.eye(LANES, dtype=np.float32).reshape(-1), word, np.zeros(self.n_columns),
+        )  # fmt: skip
 
     def sweep(self, seed: int) -> None:
         """Draw all labels once more."""
-        _sweep(int(seed), *self._arrays)
+        rows, topic_words, *counts = self.inputs
+        _sweep(
+            int(seed), rows, topic_words, self.padded, *counts, self.labels, self.totals, *self.by_word, self.tokens,
+            *self.room, *self.outputs,
+        )  # fmt: skip
 
     @property
     def held(self) -> np.ndarray:
         """Labels of each document, counted anew."""
-        held = buffers.empty((len(self._tokens) - 1, self._n_columns), np.float32)
-        hold_labels(self._tokens, self._labels, self._n_replicas, held)
+        held = buffers.empty((len(self.tokens) - 1, self.n_columns), np.float32)
+        hold_labels(self.tokens, self.labels, self.n_replicas, held)
         return held
 
     def fill_doc_topics(self, doc_topics: np.ndarray) -> None:
         """Prior and labels of each document, divided by their sum."""
-        put_doc_topics(
-            self._prior,
-            self._n_replicas,
-            self._held,
-            self._firsts,
-            self._begins,
-            self._n_held,
-            doc_topics,
-        )
+        put_doc_topics(self.padded, self.n_replicas, *self.topics, doc_topics)

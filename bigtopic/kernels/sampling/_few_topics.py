@@ -14,30 +14,26 @@ Cost of a token: topics. Space: documents x topics numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from bigtopic.kernels.support import memory
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
-from bigtopic.kernels.support.lanes import n_reached, prefetch, running
+from bigtopic.kernels.support.draw import n_reached, running
+from bigtopic.kernels.support.entry import inline, padded_prior, uncounted
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.stored import StoredRows
-from bigtopic.kernels.support.tokens import FLOOR, LANE, SHIFT, add_labels, hold_labels
+from bigtopic.kernels.support.tokens import FLOOR, LANE, SHIFT, Sampler, add_labels, hold_labels
 from bigtopic.kernels.support.vector import (
     LANES,
     larger,
     load,
     load_double,
+    prefetch,
     single,
     spread,
     store,
     store_double,
 )
 from bigtopic.support import buffers
-from bigtopic.types import Docs
 
 __all__ = ["FewTopics"]
 
@@ -78,7 +74,7 @@ class _Room(NamedTuple):
     one_hot: np.ndarray
 
 
-@njit(**INLINE)
+@inline
 def _count(k, sign, share, row, word, room):
     """Count a label once more, or once less; returns the topic's new f."""
     block, hot = k & ~LANE, load(room.one_hot, (k & LANE) * _LANES)
@@ -93,7 +89,7 @@ def _count(k, sign, share, row, word, room):
     return factor
 
 
-@njit(**INLINE)
+@inline
 def _weigh(row, place, n_columns, room):
     """Sum the weights of a token, whose own labels are not counted."""
     vector = spread(np.float32(0))
@@ -103,7 +99,7 @@ def _weigh(row, place, n_columns, room):
     store(room.sums, place + n_columns + _LANES, running(vector))
 
 
-@njit(**INLINE)
+@inline
 def _pick(rest, place, n_columns, room):
     """The topic at which the sums exceed `rest`; rounding may lead to the padding."""
     ends = place + n_columns + _LANES
@@ -115,7 +111,7 @@ def _pick(rest, place, n_columns, room):
     return k
 
 
-@njit(**INLINE)
+@inline
 def _draw(t, last, row_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room):
     """Draw the labels of a token, whose weights have gained by those of the `last` one."""
     whole = room.sums[place + n_columns + _ENDS - _ONE] + gained
@@ -131,7 +127,7 @@ def _draw(t, last, row_key, draw, gained, place, n_columns, n_components, n_repl
             labels[t + r] = min(_pick(rest - gained, place, n_columns, room), n_components - _ONE)
 
 
-@njit(**INLINE)
+@inline
 def _count_drawn(t, row, following, n_replicas, share, labels, word, room):
     """Count the labels drawn; returns what they add to the weights of the document that follows in `held`."""
     gained = np.float32(0)
@@ -145,7 +141,7 @@ def _count_drawn(t, row, following, n_replicas, share, labels, word, room):
     return gained
 
 
-@njit(**INLINE)
+@inline
 def _begin_word(v, token_starts, topic_words, room, drawn):
     """Fill f of a word, and its weights where they are not rows of `topic_words` as they are."""
     row, n_columns = np.uint64(topic_words.ids[v]), np.uint64(room.own.shape[0])
@@ -162,7 +158,7 @@ def _begin_word(v, token_starts, topic_words, room, drawn):
             store(room.factors, k, single(larger(weights, spread(FLOOR)) * load(room.inverses, k)))
 
 
-@njit(**INLINE)
+@inline
 def _end_word(v, share, room, change):
     """By how much the labels of the word have changed."""
     for k in range(_ZERO, np.uint64(room.own.shape[0]), _LANES):
@@ -171,7 +167,7 @@ def _end_word(v, share, room, change):
         store(room.own, k, spread(0.0))
 
 
-@njit(**INLINE)
+@inline
 def _sweep_words(
     n_replicas, n_components, topic_words, labels, starts, entries, token_starts, keys, firsts, room, change, drawn
 ):  # fmt: skip
@@ -180,9 +176,9 @@ def _sweep_words(
     for v in range(n_words):
         gained, place, following = np.float32(0), _ZERO, min(v + 1, n_words - 1)
         for k in range(_ZERO, n_columns, _LINE):
-            memory.prefetch(topic_words.array, topic_words.ids[following], k)
+            prefetch(topic_words.array, topic_words.ids[following], k)
             if change is not None:
-                memory.prefetch(change, following, k)
+                prefetch(change, following, k)
         _begin_word(v, token_starts, topic_words, room, drawn)
         word = room.word if drawn is None else topic_words.array[np.uint64(topic_words.ids[v])]
         # the token that waits for its draw, and the one before it
@@ -224,7 +220,7 @@ def _sweep_words(
         _end_word(v, share, room, change)
 
 
-@njit(**UNCOUNTED)
+@uncounted
 def _sweep(
     seed, rows, topic_words, n_components, n_replicas, labels, starts, entries, token_starts, tokens, keys, firsts,
     room, change, drawn,
@@ -244,86 +240,36 @@ def _sweep(
         )  # fmt: skip
 
 
-class FewTopics:
-    """Sweeps over the labels of some documents.
+class FewTopics(Sampler):
+    """A number of labels of each topic for each document."""
 
-    Parameters
-    ----------
-    docs : the documents
-    by_word : their entries, see `tokens.sorted_by_word`
-    topic_words : eta_v + N_kv
-    totals : float64 (n_columns,), their sums over all words and the labels, which change with these
-    prior : (n_components,), alpha
-    labels : int16 (n_tokens, n_replicas), -1 where there is none yet; are drawn anew
-    change : (n_words, n_columns), becomes by how many tokens the labels of a word have changed in a sweep, or None
-    drawn : instead of `change` where `topic_words` are float64 weights without the labels, and a token has one: int16
-        (n_tokens,), the labels in the order of words, becomes those that are drawn
-
-    Attributes
-    ----------
-    held : float32 (n_docs, n_columns), labels of each document
-    """
-
-    def __init__(
-        self,
-        docs: Docs,
-        by_word: Mapping[str, np.ndarray],
-        topic_words: StoredRows,
-        totals: np.ndarray,
-        prior: np.ndarray,
-        labels: np.ndarray,
-        change: np.ndarray | None,
-        drawn: np.ndarray | None,
-    ) -> None:
-        n_columns, n_replicas, tokens = len(totals), labels.shape[1], frozen(by_word["tokens"], np.int64)
-        self.held = buffers.empty((docs.n_docs, n_columns), np.float32)
-        self._prior, self._n_replicas = prior, n_replicas
-        hold_labels(tokens, labels.reshape(-1), n_replicas, self.held)
-        self._arrays = (
-            frozen(docs.rows, np.int64),
-            topic_words,
-            len(prior),
-            n_replicas,
-            labels.reshape(-1),
-            frozen(by_word["starts"], np.int64),
-            frozen(by_word["entries"], by_word["entries"].dtype),
-            frozen(by_word["token_starts"], np.int64),
-            tokens,
-            np.empty(docs.n_docs, np.uint64),
-            np.empty(docs.n_docs, np.int64),
-            _room(self.held, totals, prior, n_replicas),
-            change,
-            drawn,
+    def _prepare(self, totals: np.ndarray, n_docs: int) -> tuple[Any, ...]:
+        n_columns, n_replicas = len(totals), self.n_replicas
+        self.held = buffers.empty((n_docs, n_columns), np.float32)
+        hold_labels(self.tokens, self.labels, n_replicas, self.held)
+        room = _Room(
+            held=self.held.reshape(-1),
+            word=buffers.empty(n_columns, np.float64),
+            own=buffers.zeros(n_columns, np.float64),
+            totals=totals,
+            inverses=buffers.zeros(n_columns, np.float64),
+            factors=buffers.empty(n_columns, np.float32),
+            sums=buffers.zeros(2 * (n_columns + 2 * LANES), np.float32),
+            gains=np.zeros(n_replicas, np.float32),
+            prior=buffers.empty(n_columns, np.float32),
+            one_hot=buffers.empty(LANES * LANES, np.float32),
         )
+        room.prior[:] = n_replicas * padded_prior(self.prior, n_columns, np.dtype(np.float64))
+        room.one_hot[:] = np.eye(LANES).reshape(-1)
+        return np.empty(n_docs, np.uint64), np.empty(n_docs, np.int64), room
 
     def sweep(self, seed: int) -> None:
-        """Draw all labels once more. With a document's source row and a label's place in it, `seed` is the key of its
-        draw."""
-        _sweep(int(seed), *self._arrays)
+        """Draw all labels once more."""
+        _sweep(int(seed), *self.inputs, self.labels, *self.by_word, self.tokens, *self.room, *self.outputs)
 
     def fill_doc_topics(self, doc_topics: np.ndarray) -> None:
-        """Prior and labels of each document, (n_docs, n_components), divided by their sum."""
-        held = self.held[:, : len(self._prior)]
-        np.divide(held, self._n_replicas, out=doc_topics, dtype=doc_topics.dtype)
-        doc_topics += self._prior
+        """Prior and labels of each document, divided by their sum."""
+        held = self.held[:, : len(self.prior)]
+        np.divide(held, self.n_replicas, out=doc_topics, dtype=doc_topics.dtype)
+        doc_topics += self.prior
         doc_topics /= doc_topics.sum(axis=1, keepdims=True)
-
-
-def _room(held: np.ndarray, totals: np.ndarray, prior: np.ndarray, n_replicas: int) -> _Room:
-    """Room for a sweep, of which `held` and `totals` are the caller's."""
-    n_columns = len(totals)
-    room = _Room(
-        held=held.reshape(-1),
-        word=buffers.empty(n_columns, np.float64),
-        own=buffers.zeros(n_columns, np.float64),
-        totals=totals,
-        inverses=buffers.zeros(n_columns, np.float64),
-        factors=buffers.empty(n_columns, np.float32),
-        sums=buffers.zeros(2 * (n_columns + 2 * LANES), np.float32),
-        gains=np.zeros(n_replicas, np.float32),
-        prior=buffers.empty(n_columns, np.float32),
-        one_hot=buffers.empty(LANES * LANES, np.float32),
-    )
-    room.prior[:] = n_replicas * padded_prior(prior, n_columns, np.dtype(np.float64))
-    room.one_hot[:] = np.eye(LANES).reshape(-1)
-    return room

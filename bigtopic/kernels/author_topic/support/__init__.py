@@ -1,1 +1,0 @@
-"""What the kernels of the author-topic model share."""

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from bigtopic import methods
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -34,7 +35,6 @@ from bigtopic.methods.learned_priors import learning
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
-from bigtopic import methods
 from bigtopic.support import buffers
 
 # Iterations, sweeps and samples of a kernel cost time, and no memory.

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.lined_sources import NAMES, WRITERS, beside
 from reference.sources import WHOLE, cut_small, make_counts
 
-CHUNK = 1 << 14
-N_DOCS = 1500  # a few dozen chunks
+CHUNK = 1 << 13
+N_DOCS = 750  # a few dozen chunks
 
 
 class _Counted(io.FileIO):

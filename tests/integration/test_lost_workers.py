@@ -26,7 +26,14 @@ def texts(monkeypatch):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("stage", ["_parsed", "_sorted", "_merged"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        pytest.param("_parsed", marks=pytest.mark.slow),
+        "_sorted",
+        pytest.param("_merged", marks=pytest.mark.slow),
+    ],
+)
 def test_workers_die_with_results_that_nobody_fetched(stage, texts, mortal_workers, tmp_path, monkeypatch):
     """All of them are killed when the first result is there; the others, done by then, are lost."""
     expected = ingest(texts, tmp_path / "here.zarr", client=False, n_threads=1, min_doc_length=3)

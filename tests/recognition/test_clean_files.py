@@ -1,4 +1,4 @@
-"""Twenty clean files of every format, each of other words and another length, are read in silence and in full."""
+"""Clean files of every format, each of other words and another length, are read in silence and in full."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from known import known
 from reference import sources
 
 from bigtopic.corpus.readers import FORMATS, open_source
@@ -88,7 +89,7 @@ def test_every_format_of_files_is_among_them(tmp_path):
         folder.mkdir()
         source, options = make(folder, np.ones((sources.N_DOCS, sources.N_WORDS)))
         covered.add({"matrix": "saved_matrix"}.get(name := open_source(source, **options).name, name))
-    assert covered == {name for name, module in FORMATS.items() if hasattr(import_module(module), "match")}
+    assert covered >= {name for name in known("format") if hasattr(import_module(FORMATS[name]), "match")}
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)

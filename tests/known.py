@@ -1,4 +1,4 @@
-"""Members of families that `public_face.txt` lists: of these, pages and tests must have rows; new files need none yet."""
+"""Members of families that `public_face.txt` lists: pages and tests must have rows of these; new files need none."""
 
 from __future__ import annotations
 

@@ -16,35 +16,13 @@ PROMISED = {
     "measure": ("tests/evaluation/test_measures.py",),
 }
 LISTS = (
-    [
-        "tests/docs/test_generated.py",
-        "tests/test_public_face.py",
-        "tests/test_architecture.py",
-        "tests/methods",
-    ],
-    [
-        "tests/kernels/test_expected_logs.py",
-        "tests/schemes/test_schedules.py",
-        "tests/state/test_schemes_that_fit.py",
-    ],
-    [
-        "tests/inference/test_choice.py",
-        "tests/integration/test_whole_minibatches.py",
-        "tests/learning/test_choice.py",
-    ],
-    [
-        "tests/conformance/test_kernels.py",
-        "tests/conformance/test_precision.py",
-        "tests/conformance/test_bits.py",
-    ],
-    [
-        "tests/conformance/test_permutations.py",
-        "tests/conformance/test_schemes.py",
-        "tests/state/test_running_mean.py",
-    ],
-    ["tests/conformance/test_methods.py", "tests/cli/test_verbs.py", "tests/cli/test_plot.py", "tests/plots"],
-    ["tests/evaluation/test_measures.py", "-k", "not dask"],
-    ["tests/corpus/test_reading_is_linear.py", "tests/recognition/test_clean_files.py", "-k", "every_format"],
+    "docs/test_generated.py test_public_face.py methods",
+    "kernels/test_expected_logs.py schemes/test_schedules.py state/test_schemes_that_fit.py",
+    "inference/test_choice.py integration/test_whole_minibatches.py learning/test_choice.py",
+    "conformance/test_kernels.py conformance/test_precision.py conformance/test_bits.py",
+    "conformance/test_permutations.py conformance/test_schemes.py state/test_running_mean.py",
+    "conformance/test_methods.py cli/test_verbs.py plots evaluation/test_measures.py",
+    "corpus/test_reading_is_linear.py recognition/test_clean_files.py",
 )
 VERB = SimpleNamespace(
     title="bigtopic/cli/hello.py",
@@ -121,4 +99,4 @@ def test_new_files_fail_no_list_in_the_tests(tests, tmp_path):
     pages = sorted((ROOT / "docs" / "extend").glob("*.md"))
     blocks = [VERB, *(block for page in pages for block in files_of(page))]
     copy_with(blocks, tmp_path)
-    run_tests(tmp_path, *tests)
+    run_tests(tmp_path, *(f"tests/{name}" for name in tests.split()))

@@ -8,7 +8,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from bigtopic.corpus.readers.formats import iterable
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import PartWriter
 from bigtopic.ingestion import job
@@ -17,10 +16,9 @@ from bigtopic.ingestion.settings import Workers
 
 
 @pytest.fixture
-def texts(monkeypatch):
+def texts(limits):
     """Documents in about 20 chunks and 8 parts."""
-    monkeypatch.setattr(iterable, "CHUNK_DOCS", 64)
-    monkeypatch.setattr(job, "PART_ENTRIES", 1500)
+    limits(chunk_docs=64, part_entries=1500)
     rng = np.random.default_rng(0)
     return [" ".join(f"w{int(w) % 300}" for w in rng.zipf(1.4, rng.integers(1, 30))) for _ in range(1300)]
 

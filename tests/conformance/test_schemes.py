@@ -70,8 +70,8 @@ def test_padding_stays_zero_and_weights_stay_finite(scheme):
     assert np.isfinite(array.prior).all() and (array.prior > 0).all()
 
 
-@pytest.mark.parametrize("name", [n for n in schemes.names() if getattr(schemes.load(n), "adds_up", False)])
-def test_who_adds_up_takes_no_larger_step_than_allowed(name):
+@pytest.mark.parametrize("name", [n for n in schemes.names() if schemes.is_linear(schemes.load(n))])
+def test_a_linear_scheme_takes_no_larger_step_than_allowed(name):
     """And scales all rows alike."""
     scheme, array = schemes.load(name)(), random_array()
     before = array.statistics.copy()
@@ -106,7 +106,7 @@ def test_factors_are_those_of_the_step(name):
         update(scheme, stepped, random_stats(), info(2, **sizes))
         added.add(random_stats(), weight=weight, decay=decay)
         np.testing.assert_array_equal(stepped.statistics, added.statistics)
-    assert scheme.adds_up
+    assert schemes.is_linear(scheme)
 
 
 def test_order_of_rows_does_not_matter(scheme):

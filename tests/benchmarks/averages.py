@@ -9,9 +9,7 @@ A run with `average` moves its topics as one without it, to the bit, so both sco
 from __future__ import annotations
 
 import argparse
-import tempfile
 import warnings
-from pathlib import Path
 from typing import Any
 
 import corpora
@@ -27,12 +25,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/; demo and lines need none")
-    parser.add_argument("--corpora", default="demo")
+    corpora.add_options(parser, "demo")
     parser.add_argument("--methods", default=",".join(PASSES))
     parser.add_argument("--topics", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -3,6 +3,8 @@ and its first lines."""
 
 from __future__ import annotations
 
+import argparse
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,13 @@ from bigtopic.ingestion.ingest import ingest
 DEMO_PACKAGES = ["numpy", "scipy", "numba", "dask", "distributed", "zarr"]
 TEXT = {"stop_words": "english", "min_df": 3, "max_df": 0.5}
 HELD_OUT = {"ap": 450, "bbc": 600, "dblp": 10_000, "demo": 2000, "lines": 2000}
+
+
+def add_options(parser: argparse.ArgumentParser, default: str) -> None:
+    """The options --data, --corpora and --folder."""
+    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/; demo and lines need none")
+    parser.add_argument("--corpora", default=default)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
 
 
 def load(name: str, data: Path | None, folder: Path) -> Corpus:

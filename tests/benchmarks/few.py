@@ -8,10 +8,8 @@ Every system is told the number of topics and a seed, nothing else: priors, pass
 from __future__ import annotations
 
 import argparse
-import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import corpora
@@ -26,12 +24,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/; demo and lines need none")
-    parser.add_argument("--corpora", default="ap,bbc,dblp,demo,lines")
+    corpora.add_options(parser, "ap,bbc,dblp,demo,lines")
     parser.add_argument("--topics", default="2,3,5")
     parser.add_argument("--documents", default="200,all", help="to learn from")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

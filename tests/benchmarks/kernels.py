@@ -269,7 +269,7 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*", help="default all")
     results.add_option(parser)
     given = parser.parse_args()
-    names = given.kernels or kernels.names()
+    names = given.kernels or sorted(COUNTS)
     rows = [Row(kernels.load(name), n, k) for name in names for n in DOCUMENTS for k in (100, 128)]
     for _ in range(TURNS):
         for row in rows:

@@ -13,10 +13,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import tempfile
 import warnings
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import corpora
@@ -138,8 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/; demo needs none")
-    parser.add_argument("--corpora", default="ap,bbc,dblp,demo")
+    corpora.add_options(parser, "ap,bbc,dblp,demo")
     parser.add_argument("--topics", default="20,100")
     parser.add_argument("--methods", help="default all of LDA")
     parser.add_argument("--settings", default="paper,ours")
@@ -150,7 +147,6 @@ def main() -> None:
     parser.add_argument("--max-time", type=float, default=600.0, help="seconds after which a fit is ended")
     parser.add_argument("--draw", action="store_true", help="draw score against time into docs/images/")
     parser.add_argument("--fresh", action="store_true", help="measure again what is kept")
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

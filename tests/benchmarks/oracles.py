@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/; demo needs none")
-    parser.add_argument("--corpora", default="ap,bbc,demo")
+    corpora.add_options(parser, "ap,bbc,demo")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--topics", default="100,1000", help="of speed; the others have the first number")
     parser.add_argument("--documents", type=int, default=500, help="of bounds")
@@ -53,7 +51,6 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=500, help="of scores")
     parser.add_argument("--seeds", type=int, default=5, help="of scores")
     parser.add_argument("--runs", type=int, default=7, help="of speed that count")
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -12,10 +12,8 @@ no less than the other system at its end, and is scored again: the median of run
 from __future__ import annotations
 
 import argparse
-import tempfile
 import warnings
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import corpora
@@ -53,8 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/; demo needs none")
-    parser.add_argument("--corpora", default="ap,bbc,demo")
+    corpora.add_options(parser, "ap,bbc,demo")
     parser.add_argument(
         "--peers", help=f"of {', '.join(PEERS)}; default all but gensim-authors, spark on demo only"
     )
@@ -69,7 +66,6 @@ def main() -> None:
     )
     parser.add_argument("--curves", action="store_true", help="draw the curves into docs/images/")
     parser.add_argument("--fresh", action="store_true", help="measure the others again")
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -216,10 +216,10 @@ def check_cuts(
 
 
 def methods_and_executors() -> Iterator[Any]:
-    """Every method on one thread, on five and as tasks on threads; by default one of each kind in the other ways."""
+    """Every method on five threads and as tasks on threads; by default one of each kind in the other ways."""
     for name in METHODS:
         for how, make in MAKES.items():
-            others = name not in KINDS and how in ("threads, 2", "graphs, sync")
+            others = name not in KINDS and how in ("threads, 1", "threads, 2", "graphs, sync")
             yield pytest.param(name, make, id=f"{name}-{how}", marks=pytest.mark.slow if others else ())
 
 
@@ -240,6 +240,19 @@ def on_clusters(executor: str) -> list[str]:
     return chosen if executor == "graphs" else list(METHODS)
 
 
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.parametrize("executor", CLIENTS)
+def test_every_method_on_a_cluster(executor, documents, truth, three_workers, tmp_path):
+    """Of most methods one pass; by default one of each kind, see below."""
+    load = executors.load(executor)
+    three_workers.upload_file(toys.packed(tmp_path), load=False)
+    for name in on_clusters(executor):
+        run, model = begin(METHODS[name], documents)
+        n_passes = N_PASSES if run.work.kernel.state == "run" else 1
+        check_all(name, run, model, lambda run: load.make(run, three_workers, 1), truth, n_passes)
+
+
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
@@ -251,7 +264,7 @@ def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path)
     def make(run: Run) -> Executor:
         return load.make(run, client, 1)
 
-    for name in on_clusters(executor) if cluster == "three_workers" else ON_ONE_WORKER:
+    for name in ON_ONE_WORKER:
         run, model = begin(METHODS[name], documents)
         check_all(name, run, model, make, truth, N_PASSES if run.work.kernel.state == "run" else 1)
     for name in CUT_ON_CLUSTERS if cluster == "three_workers" else ():
@@ -322,7 +335,7 @@ def breaking(run: Run, number: int) -> Run:
     return replace(run, work=replace(run.work, kernel=replace(run.work.kernel, run=breaks)))
 
 
-@pytest.mark.parametrize("number", [0, 13])
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.slow), 13])
 def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, documents, truth):
     """Those of its exchange are lost with it."""
     run, model = begin(METHODS[kind], documents)

@@ -71,7 +71,7 @@ def test_padding_stays_zero_and_weights_stay_finite(scheme):
 
 
 @pytest.mark.parametrize("name", [n for n in schemes.names() if schemes.is_linear(schemes.load(n))])
-def test_who_adds_up_takes_no_larger_step_than_allowed(name):
+def test_a_linear_scheme_takes_no_larger_step_than_allowed(name):
     """And scales all rows alike."""
     scheme, array = schemes.load(name)(), random_array()
     before = array.statistics.copy()

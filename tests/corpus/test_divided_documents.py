@@ -45,8 +45,16 @@ SOURCES = [
 HERE = {"stop_words": None, "max_df": 1.0, "n_threads": 2, "client": False, "progress": False}
 
 
-@pytest.mark.parametrize("size", [1, 3, 10_000])
-@pytest.mark.parametrize("make", SOURCES, ids=lambda make: make.__name__)
+def sources_and_sizes():
+    """Every source with each size; by default, sizes other than 3 of the two sources that are a file or an iterator."""
+    for make in SOURCES:
+        for size in (1, 3, 10_000):
+            others = size != 3 and make not in (text_lines, iterable_records)
+            marks = pytest.mark.slow if others else ()
+            yield pytest.param(make, size, id=f"{make.__name__}-{size}", marks=marks)
+
+
+@pytest.mark.parametrize(("make", "size"), [*sources_and_sizes()])
 def test_pieces_add_up_to_their_document(make, size, tmp_path, monkeypatch):
     cut_small(monkeypatch)
     source, keywords = make(tmp_path, make_counts())

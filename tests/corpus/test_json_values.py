@@ -32,7 +32,7 @@ def values(path, layout):
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("array", [True, False])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(objects=OBJECTS, target=st.integers(1, 40), escaped=st.booleans())
 def test_values_are_those_that_json_reads(array, indent, objects, target, escaped, tmp_path_factory):
     path = tmp_path_factory.mktemp("json") / "x.json"

@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 import bigtopic as bt
-from bigtopic.corpus.readers import known_formats, open_source
+from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from known import known
 from reference.lined_sources import NAMES, WRITERS, beside
 from reference.sources import WHOLE, cut_small, make_counts
 
-CHUNK = 1 << 14
-N_DOCS = 1500  # a few dozen chunks
+CHUNK = 1 << 13
+N_DOCS = 750  # a few dozen chunks
 
 
 class _Counted(io.FileIO):
@@ -110,7 +111,7 @@ def test_every_format_is_read_in_more_than_one_chunk(tmp_path, monkeypatch):
         if n_chunks > 1:
             found.add(reader.name)
     # A file is a document in `word_counts`, with the chunks of `files`; saved matrices have the reader of `matrix`
-    assert found == set(known_formats()) - {"saved_matrix", "word_counts"}
+    assert found >= known("format") - {"saved_matrix", "word_counts"}
 
 
 @pytest.mark.parametrize("longer", [-1, 0, 1, SAMPLE_BYTES])

@@ -2,11 +2,16 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 from bigtopic import methods
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from known import known
 
 ROOT = Path(__file__).parents[2]
 NUMBER = re.compile(r"-?\d+(?:[,.]\d+)*")
@@ -22,19 +27,30 @@ def test_tables_of_methods_are_those_of_the_code():
     script = runpy.run_path(str(ROOT / "docs" / "methods_table.py"))
     for page in script["PAGES"]:
         text = page.read_text(encoding="utf-8")
-        assert script["filled"](text) == text, f"{page.name} is old; run python docs/methods_table.py"
+        drawn, old = script["filled"](text), f"{page.name} is old; run python docs/methods_table.py"
+        assert not {*text.splitlines()} - {*drawn.splitlines()}, old
+        assert not [line for line in drawn.splitlines() if line not in text and not of_new(line)], old
     assert all(f"| `{row['method']}` |" in text for row in methods())
     assert {*script["FEW"]} <= {row["method"] for row in methods()}
+
+
+def of_new(line):
+    """Whether a row of a table is of a kernel, scheme or method that is not listed yet."""
+    from bigtopic import kernels, schemes
+
+    new = {*kernels.names()} - known("kernel") | {row["method"] for row in methods()} - known("method")
+    new |= {schemes.load(name).__name__ for name in {*schemes.names()} - known("scheme")}
+    return line.startswith(tuple(f"| `{name}` |" for name in new))
 
 
 def test_every_setting_of_kernels_and_schemes_is_on_the_page_of_settings():
     from bigtopic import kernels, schemes
 
     page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
-    known = [(name, option) for name in kernels.names() for option in kernels.load(name).options]
-    for scheme in map(schemes.load, schemes.names()):
-        known += [(scheme.__name__, setting) for setting in schemes.options(scheme())]
-    assert not [(owner, name) for owner, name in known if f"\n| `{owner}` | `{name}` | `" not in page]
+    found = [(name, option) for name in known("kernel") for option in kernels.load(name).options]
+    for scheme in map(schemes.load, known("scheme")):
+        found += [(scheme.__name__, setting) for setting in schemes.options(scheme())]
+    assert not [(owner, name) for owner, name in found if f"\n| `{owner}` | `{name}` | `" not in page]
 
 
 def test_every_note_is_on_the_page_of_papers():
@@ -50,7 +66,8 @@ def test_every_kernel_has_a_method_or_a_row():
     page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3}$", page, re.MULTILINE)
     of_methods = {row["kernel"] for row in methods()}
-    assert not of_methods & set(rows) and sorted([*rows, *of_methods]) == kernels.names()
+    assert not of_methods & set(rows)
+    assert known("kernel") <= {*rows, *of_methods} <= {*kernels.names()}
 
 
 def test_the_methods_that_learn_priors_are_those_of_the_page():
@@ -108,14 +125,15 @@ def test_the_benchmark_of_kernels_counts_what_each_must_do():
     from bigtopic import kernels
 
     counts = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "counts.py"))["COUNTS"]
-    assert sorted(counts) == kernels.names()
+    assert known("kernel") <= counts.keys() <= {*kernels.names()}
 
 
 def test_every_format_has_a_row():
     from bigtopic.corpus.readers import known_formats
 
     page = (ROOT / "docs" / "ingest.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3}$", page, re.MULTILINE)) == sorted(known_formats())
+    rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3}$", page, re.MULTILINE)
+    assert known("format") <= {*rows} <= known_formats().keys()
 
 
 def test_every_measure_has_a_row_with_its_settings():
@@ -124,7 +142,7 @@ def test_every_measure_has_a_row_with_its_settings():
     page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE))
     found = {name: ", ".join(f"`{s}`" for s in measures.load(name).settings) for name in measures.names()}
-    assert rows == found
+    assert known("measure") <= rows.keys() and rows.items() <= found.items()
 
 
 def test_every_plot_has_a_row_with_its_settings():
@@ -133,7 +151,7 @@ def test_every_plot_has_a_row_with_its_settings():
     page = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE))
     found = {name: ", ".join(f"`{s}`" for s in plots.load(name).settings) for name in plots.names()}
-    assert rows == found
+    assert known("plot") <= rows.keys() and rows.items() <= found.items()
 
 
 def test_every_setting_of_the_tokeniser_has_a_row():
@@ -163,6 +181,6 @@ def test_every_verb_and_format_of_topics_is_on_the_page_of_the_shell():
     from bigtopic.support import discovery
 
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    verbs = discovery.modules("bigtopic.cli")
-    assert [verb for verb in verbs if f"bigtopic {verb}" not in page] == []
+    assert known("verb") <= discovery.modules("bigtopic.cli").keys()
+    assert [verb for verb in known("verb") if f"bigtopic {verb}" not in page] == []
     assert [name for name in formats.FORMATS if f"`.{name}`" not in page] == []

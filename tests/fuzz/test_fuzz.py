@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fuzz.cases import FORMATS
+from fuzz.cases import FORMATS, format_of
 from fuzz.server import Reply, Server, failures, run_cases, table
 
 pytest.importorskip("anndata")
@@ -35,15 +35,10 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def fixed(server: Server) -> list[Reply]:
-    return [server.run(number) for number in FIXED]
-
-
 @pytest.mark.parametrize("name", sorted(FORMATS))
-def test_fixed_inputs(fixed: list[Reply], name: str) -> None:
-    replies = [reply for reply in fixed if reply["format"] == name]
-    assert replies
+def test_fixed_inputs(server: Server, name: str) -> None:
+    replies = [server.run(number) for number in FIXED if format_of(number) == name]
+    assert replies and {reply["format"] for reply in replies} == {name}
     if found := failures(replies):
         pytest.fail(found, pytrace=False)
 

@@ -289,8 +289,15 @@ def dying(tmp_path, toy) -> Method:
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graphs"])
-@pytest.mark.parametrize("cluster", ["mortal_worker", "mortal_workers"])
+@pytest.mark.parametrize(
+    ("cluster", "mode"),
+    [
+        ("mortal_worker", "whole"),
+        ("mortal_workers", "graphs"),
+        pytest.param("mortal_worker", "graphs", marks=pytest.mark.slow),
+        pytest.param("mortal_workers", "whole", marks=pytest.mark.slow),
+    ],
+)
 def test_a_worker_that_dies_in_a_task_changes_nothing(cluster, mode, dying, in_parts, tmp_path, request):
     client = request.getfixturevalue(cluster)
     client.upload_file(str(tmp_path / "dying_kernel.py"), load=False)

@@ -27,8 +27,9 @@ def method(request) -> Method:
 
 
 @pytest.mark.parametrize("slice_size", [11, 70])
-def test_threads_change_no_bit(method, corpus, slice_size):
-    models = []
+@pytest.mark.parametrize("name", [*NAMES, "sgs", "streaming-ilr", "cdf"])
+def test_threads_change_no_bit(name, corpus, slice_size):
+    method, models = get(name), []
     for n_threads in (1, 3):
         model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=1)
         train(model, corpus, Limits(2), n_threads=n_threads, batch_size=70, slice_size=slice_size)

@@ -245,15 +245,11 @@ def test_the_closing_line_says_what_was_left_out_and_stays_with_the_corpus(tmp_p
     assert stored["ingestion"] == json.loads(json.dumps(corpus.ingestion_.to_dict()))
 
 
-def test_threads_and_limits_of_memory_change_nothing_of_what_is_said(tmp_path, monkeypatch):
-    from bigtopic.corpus.readers.formats import iterable
-    from bigtopic.ingestion import tally, vocabularies
-
+def test_threads_and_limits_of_memory_change_nothing_of_what_is_said(tmp_path, limits):
     texts = [f"common w{i % 7} x{i % 50} r{i}" for i in range(300)]
     settings = {"min_df": 2, "max_features": 20, "stop_words": None}
     whole = bt.ingest(texts, tmp_path / "a.zarr", **settings, **HERE).ingestion_
-    monkeypatch.setattr(vocabularies, "WordTally", lambda scratch, limit=50: tally.WordTally(scratch, limit))
-    monkeypatch.setattr(iterable, "CHUNK_DOCS", 40)
+    limits(words=50, chunk_docs=40)
     settings["n_threads"] = 2
     assert bt.ingest(texts, tmp_path / "b.zarr", **{**HERE, **settings}).ingestion_ == whole
     assert [group.rule for group in whole.left_out][1:] == [

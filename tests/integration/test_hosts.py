@@ -182,8 +182,15 @@ def test_the_scheduler_keeps_nothing_of_a_round(mode, corpus, other_address, mon
     assert len(seen) == 6 and len(set(seen[2:])) == 1
 
 
-@pytest.mark.parametrize("mode", ["whole", "graphs"])
-@pytest.mark.parametrize("sends", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "sends"),
+    [
+        ("whole", True),
+        ("graphs", False),
+        pytest.param("whole", False, marks=pytest.mark.slow),
+        pytest.param("graphs", True, marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_of_the_scheduler_grows_with_rounds(mode, sends, corpus, other_address, monkeypatch):
     """Only its logs, which end growing."""
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 1e-3)

@@ -20,7 +20,7 @@ from bigtopic.errors import (
     VocabularyMismatch,
 )
 from bigtopic.estimators.lda import LDA
-from bigtopic.ingestion import job, parse, tally, vocabularies
+from bigtopic.ingestion import parse
 from bigtopic.ingestion.ingest import append, compact, ingest
 from bigtopic.storage.place import Place
 
@@ -49,15 +49,13 @@ def random_texts(n, seed=0, n_words=300):
 
 
 @pytest.fixture
-def small_parts(monkeypatch):
-    monkeypatch.setattr(job, "PART_ENTRIES", 2000)
+def small_parts(limits):
+    limits(part_entries=2000)
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    from bigtopic.corpus.readers.formats import iterable
-
-    monkeypatch.setattr(iterable, "CHUNK_DOCS", 64)
+def small_chunks(limits):
+    limits(chunk_docs=64)
 
 
 # ---------------------------------------------------------------------- words
@@ -104,12 +102,11 @@ def test_empty_documents_are_kept(tmp_path):
     assert counted(corpus)[4] == {"dog": 3, "bird": 1}
 
 
-def test_vocabulary_counted_outside_memory(tmp_path, monkeypatch, small_chunks):
+def test_vocabulary_counted_outside_memory(tmp_path, limits, small_chunks):
     texts = random_texts(500)
     settings = {"min_df": 2, "max_features": 60, "n_threads": 1}
     inside = ingest(texts, tmp_path / "inside.zarr", **settings)
-    monkeypatch.setattr(vocabularies, "WordTally", lambda scratch, limit=50: tally.WordTally(scratch, limit))
-    monkeypatch.setattr(tally, "_PIECE", 7)
+    limits(words=50)
     outside = ingest(texts, tmp_path / "outside.zarr", **settings)
     assert outside.fingerprint == inside.fingerprint
     assert outside.vocabulary.frequency.tolist() == inside.vocabulary.frequency.tolist()
@@ -345,23 +342,20 @@ def test_append_keeps_ids_and_adds_words_at_the_end(tmp_path, small_chunks):
     assert open_corpus(tmp_path / "c.zarr").fingerprint == longer.fingerprint
 
 
-@pytest.mark.parametrize("limits", [{"min_df": 2}, {"max_df": 0.4}, {"max_features": 1}])
-def test_limits_of_an_append_are_for_its_new_words(tmp_path, monkeypatch, limits):
+@pytest.mark.parametrize("dropped", [{"min_df": 2}, {"max_df": 0.4}, {"max_features": 1}])
+def test_limits_of_an_append_are_for_its_new_words(tmp_path, dropped, limits):
     texts = ["cat dog", "dog bird", "emu", "cat emu dog"]
-    expected = {"min_df": ["dog", "emu"], "max_df": ["bird"], "max_features": ["dog"]}[next(iter(limits))]
+    expected = {"min_df": ["dog", "emu"], "max_df": ["bird"], "max_features": ["dog"]}[next(iter(dropped))]
     for outside in (False, True):
         if outside:
-            monkeypatch.setattr(
-                vocabularies, "WordTally", lambda scratch, limit=2: tally.WordTally(scratch, limit)
-            )
-            monkeypatch.setattr(tally, "_PIECE", 1)
+            limits(words=2)
         corpus = ingest(["cat", "cat sat"], tmp_path / "c.zarr", overwrite=True, n_threads=1)
-        longer = append(corpus, [text.replace("bird", "sat bird") for text in texts], n_threads=1, **limits)
+        longer = append(corpus, [text.replace("bird", "sat bird") for text in texts], n_threads=1, **dropped)
         assert set(longer.vocabulary) == {"cat", "sat", *expected}
         assert counted(longer)[2].get("cat") == counted(longer)[3].get("sat") == 1
         longer.verify()
     counts = ingest(np.array([[1, 1], [1, 0]]), tmp_path / "n.zarr", n_threads=1)
-    wider = append(counts, np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0]]), n_threads=1, **limits)
+    wider = append(counts, np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0]]), n_threads=1, **dropped)
     wider.verify()
     assert wider.to_scipy()[:, :2].toarray().tolist() == [[1, 1], [1, 0], [1, 0], [0, 0], [0, 1]]
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from bigtopic.corpus.readers.formats import iterable
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.stored.writer import PartWriter
 from bigtopic.ingestion import job
@@ -17,16 +16,22 @@ from bigtopic.ingestion.settings import Workers
 
 
 @pytest.fixture
-def texts(monkeypatch):
+def texts(limits):
     """Documents in about 20 chunks and 8 parts."""
-    monkeypatch.setattr(iterable, "CHUNK_DOCS", 64)
-    monkeypatch.setattr(job, "PART_ENTRIES", 1500)
+    limits(chunk_docs=64, part_entries=1500)
     rng = np.random.default_rng(0)
     return [" ".join(f"w{int(w) % 300}" for w in rng.zipf(1.4, rng.integers(1, 30))) for _ in range(1300)]
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("stage", ["_parsed", "_sorted", "_merged"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        pytest.param("_parsed", marks=pytest.mark.slow),
+        "_sorted",
+        pytest.param("_merged", marks=pytest.mark.slow),
+    ],
+)
 def test_workers_die_with_results_that_nobody_fetched(stage, texts, mortal_workers, tmp_path, monkeypatch):
     """All of them are killed when the first result is there; the others, done by then, are lost."""
     expected = ingest(texts, tmp_path / "here.zarr", client=False, n_threads=1, min_doc_length=3)

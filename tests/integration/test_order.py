@@ -177,7 +177,7 @@ def test_topics_pass_through_scratch_in_bounded_pieces(corpus, model, tmp_path, 
         lambda some: sizes.append(sum(b.n_docs for b in some)) or joined(some),
     )
     monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 50)
-    monkeypatch.setattr("bigtopic.plan.slices.SLICE_ENTRIES", 200, raising=False)
+    monkeypatch.setattr("bigtopic.plan.slices.SLICE_ENTRIES", 200)
     model.transform_to(corpus, tmp_path / "theta.zarr")
     assert sizes.count(50) >= N_DOCS // 50 and not (tmp_path / "theta.zarr" / "scratch").exists()
 

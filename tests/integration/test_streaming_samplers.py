@@ -34,17 +34,6 @@ def method(request) -> Method:
     return request.param
 
 
-@pytest.mark.parametrize("slice_size", [11, 70])
-def test_threads_change_no_bit(method, corpus, slice_size):
-    models = []
-    for n_threads in (1, 3):
-        model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=1)
-        train(model, corpus, Limits(2), n_threads=n_threads, batch_size=70, slice_size=slice_size)
-        models.append(model.topic_words)
-    assert models[0].raw.tobytes() == models[1].raw.tobytes()
-    assert models[0].sums.tobytes() == models[1].sums.tobytes()
-
-
 @pytest.mark.parametrize("inference", ["cvb0", None], ids=["cvb0", "itself"])
 def test_transform_does_not_depend_on_neighbours(method, corpus, inference):
     own = replace(method, inference=inference)

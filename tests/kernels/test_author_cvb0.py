@@ -38,10 +38,7 @@ class Chain:
         self.state = result.state
 
     def shares(self) -> list[np.ndarray]:
-        """Of each entry, (n_authors of its document, n_components)."""
-        n_authors = np.repeat(np.diff(self.docs.author_indptr), np.diff(self.docs.indptr))
-        rows = self.state["shares"].astype(float)
-        return [row[:n] / row[:n].sum() for row, n in zip(rows, n_authors, strict=True)]
+        return signed.shares(self.docs, self.state)
 
 
 @pytest.fixture

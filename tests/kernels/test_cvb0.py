@@ -25,11 +25,6 @@ def docs():
     return case.documents([8, 15, 1, 22], N_WORDS, seed=3)
 
 
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def test_one_token_is_exact(topic_words):
     words = np.arange(N_WORDS, dtype=np.int32)
     docs = Docs(np.arange(N_WORDS + 1), words, np.ones(N_WORDS, np.float32), np.arange(N_WORDS), N_WORDS)

@@ -19,16 +19,6 @@ KERNEL = kernels.load("frank_wolfe")
 N_WORDS, N_COMPONENTS = 60, 6
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def document(docs, d):
     own = slice(docs.indptr[d], docs.indptr[d + 1])
     return docs.words[own], docs.counts[own].astype(float)

@@ -24,16 +24,6 @@ N_WORDS, N_COMPONENTS = 30, 4
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def copies(counts, topic_words, n):
     """The document of the first words n times, each time with words of its own, so that its statistics are alone."""
     n_distinct = len(counts)

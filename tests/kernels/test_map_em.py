@@ -23,16 +23,6 @@ ALPHA = np.array([1.3, 1.0, 2.2, 1.6])
 EXACT = {"max_doc_update_iter": 3000, "mean_change_tol": 0.0}
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def nonempty(docs):
     for d in np.flatnonzero(np.diff(docs.indptr)):
         own = slice(docs.indptr[d], docs.indptr[d + 1])

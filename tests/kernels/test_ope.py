@@ -19,16 +19,6 @@ KERNEL = kernels.load("ope")
 N_WORDS, N_COMPONENTS = 60, 6
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 @pytest.mark.parametrize("n_iter", [1, 20, 200])
 def test_topics_are_the_average_of_start_and_vertices(docs, topic_words, n_iter):
     result = case.infer(KERNEL, docs, topic_words, 0.01, n_iter=n_iter, seed=12)

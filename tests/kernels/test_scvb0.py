@@ -21,16 +21,6 @@ N_WORDS, N_COMPONENTS = 30, 4
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def expected_tokens(docs, doc_topics, alpha=ALPHA):
     """N of each document, if it sums to the document's tokens."""
     n_tokens = np.array([own.sum() for own in np.split(docs.counts, docs.indptr[1:-1])])

@@ -23,11 +23,6 @@ N_WORDS, N_COMPONENTS = 30, 4
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
 def iterations(docs, n_inner, **options):
     """Variational Bayes of these documents as one minibatch: results of each inner iteration, with the weights that it
     saw."""

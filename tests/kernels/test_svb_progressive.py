@@ -23,11 +23,6 @@ ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
 
 
 @pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
 def weights():
     return 0.2 + 3 * case.topics(N_WORDS, N_COMPONENTS, seed=4)
 

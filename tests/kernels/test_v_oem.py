@@ -25,11 +25,6 @@ def docs():
     return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3, first_row=40)
 
 
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def iterations(docs, topic_words, n_inner, n_iter):
     """The result of the last of some inner iterations over the same topics."""
     state = None

@@ -23,16 +23,6 @@ N_WORDS, N_COMPONENTS = 30, 4
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
 
 
-@pytest.fixture
-def docs():
-    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
-
-
-@pytest.fixture
-def topic_words():
-    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
-
-
 def gammas(docs, result, prior=ALPHA):
     """gamma sums to the prior's total and the document's tokens."""
     tokens = np.add.reduceat(np.append(docs.counts, 0), docs.indptr[:-1]) * (np.diff(docs.indptr) > 0)

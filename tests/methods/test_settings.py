@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from known import known
 from reference.settings import defaults, method_for, needed, other
 
 from bigtopic import kernels, schemes
@@ -201,7 +202,7 @@ def with_scheme(name):
     return method, *found[0]
 
 
-@pytest.mark.parametrize("name", schemes.names())
+@pytest.mark.parametrize("name", sorted(known("scheme")))
 def test_every_setting_of_a_scheme_is_read_when_it_steps(name, corpus):
     method, field, array, scheme = with_scheme(name)
     enabling = {"learning_decay": 0.6} if "learning_offset" in getattr(scheme, "unread", {}) else {}

@@ -1,4 +1,4 @@
-"""Twenty clean files of every format, each of other words and another length, are read in silence and in full."""
+"""Clean files of every format, each of other words and another length, are read in silence and in full."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from known import known
 from reference import sources
 
 from bigtopic.corpus.readers import known_formats, open_source
@@ -77,6 +78,9 @@ WORDS = [
 ]
 
 
+N_FILES = 8  # of each format
+
+
 def test_every_format_of_files_is_among_them(tmp_path):
     covered = set()
     for make in MAKERS:
@@ -84,12 +88,13 @@ def test_every_format_of_files_is_among_them(tmp_path):
         folder.mkdir()
         source, options = make(folder, np.ones((sources.N_DOCS, sources.N_WORDS)))
         covered.add({"matrix": "saved_matrix"}.get(name := open_source(source, **options).name, name))
-    assert covered == {name for name, format in known_formats().items() if format.match}
+    formats = known_formats()
+    assert covered >= {name for name in known("format") if formats[name].match}
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-def test_twenty_clean_files_are_read_without_a_word(make, tmp_path, monkeypatch):
-    for seed in range(20):
+def test_clean_files_are_read_without_a_word(make, tmp_path, monkeypatch):
+    for seed in range(N_FILES):
         rng = np.random.default_rng(seed)
         n_docs = int(rng.integers(4, 40))
         words = ["cat", *map(str, rng.choice(WORDS, 12, replace=False))]

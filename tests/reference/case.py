@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,8 @@ def infer(
     return kernel.run(docs, view(kernel, topic_words, dtype), told, seed, None)
 
 
+@cache
 def reference(name: str) -> Mapping[str, Any]:
-    """What tests/reference/<name>.py defines."""
-    return runpy.run_path(str(Path(__file__).with_name(f"{name}.py")))
+    """What tests/reference/<name>.py defines; nothing if there is none yet."""
+    path = Path(__file__).with_name(f"{name}.py")
+    return runpy.run_path(str(path)) if path.exists() else {}

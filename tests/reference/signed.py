@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ __all__ = [
     "localised",
     "matched",
     "run",
+    "shares",
     "view",
     "weights",
 ]
@@ -163,3 +165,10 @@ def weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
     n = model.n_components
     arrays = model.params["author_topics"], model.params["topic_words"]
     return tuple(array.gather(None)[:, :n].astype(float) for array in arrays)
+
+
+def shares(docs: Docs, state: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """What is remembered of each entry, (n_authors of its document, n_components); sums to 1."""
+    n_authors = np.repeat(np.diff(docs.author_indptr), np.diff(docs.indptr))
+    rows = state["shares"].astype(float)
+    return [row[:n] / row[:n].sum() for row, n in zip(rows, n_authors, strict=True)]

@@ -16,31 +16,12 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, ModelError, SettingError
 from bigtopic.kernels.variational import vb
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from reference import case, signed
 
 K = 5
 QUIET = {"client": False, "n_threads": 1, "progress": False}
-
-
-@pytest.fixture(scope="module")
-def truth() -> signed.Truth:
-    return signed.drawn(900, 150, 30, K, seed=1)
-
-
-@pytest.fixture(scope="module")
-def corpus(truth):
-    return signed.corpus_of(truth.docs, n_parts=3)
-
-
-@pytest.fixture(scope="module", params=["author-vb", "online-author-vb"])
-def fitted(request, corpus):
-    models = [
-        bt.AuthorTopicModel(K, method=request.param, random_state=seed, **QUIET).fit(corpus)
-        for seed in range(4)
-    ]
-    return min(models, key=lambda model: model.author_perplexity(corpus))
 
 
 def test_a_new_author_is_all_of_their_documents_in_one(fitted, truth):

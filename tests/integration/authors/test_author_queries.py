@@ -15,31 +15,12 @@ import bigtopic as bt
 from bigtopic.errors import InputError, SettingError
 from bigtopic.state.params import Params
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from reference import case, signed
 
 K = 5
 QUIET = {"client": False, "n_threads": 1, "progress": False}
-
-
-@pytest.fixture(scope="module")
-def truth() -> signed.Truth:
-    return signed.drawn(900, 150, 30, K, seed=1)
-
-
-@pytest.fixture(scope="module")
-def corpus(truth):
-    return signed.corpus_of(truth.docs, n_parts=3)
-
-
-@pytest.fixture(scope="module", params=["author-vb", "online-author-vb"])
-def fitted(request, corpus):
-    models = [
-        bt.AuthorTopicModel(K, method=request.param, random_state=seed, **QUIET).fit(corpus)
-        for seed in range(4)
-    ]
-    return min(models, key=lambda model: model.author_perplexity(corpus))
 
 
 def test_an_author_by_name(fitted):

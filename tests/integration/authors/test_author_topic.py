@@ -18,23 +18,13 @@ from bigtopic.errors import InputError, SettingError
 from bigtopic.schemes.interpolate import Interpolate, InterpolateRows
 from bigtopic.state.bound import global_part
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.known_authors import KnownAuthors
 from reference import case, signed
 
 K = 5
 QUIET = {"client": False, "n_threads": 1, "progress": False}
-
-
-@pytest.fixture(scope="module")
-def truth() -> signed.Truth:
-    return signed.drawn(900, 150, 30, K, seed=1)
-
-
-@pytest.fixture(scope="module")
-def corpus(truth):
-    return signed.corpus_of(truth.docs, n_parts=3)
 
 
 @pytest.fixture(scope="module")

@@ -237,5 +237,5 @@ def missing_paths(row: str) -> list[str]:
 
 
 def test_a_path_that_is_missing_is_noticed():
-    row = "| a corpus | `corpus/store.py` (`Corpus`), `views.py`, `nope.py`; `corpus/stored/`, `schema.py` | `nope/` |"
+    row = "| a corpus | `corpus/store.py` (`Corpus`), `select.py`, `nope.py`; `corpus/stored/`, `schema.py` | `nope/` |"
     assert missing_paths(row) == ["nope.py", "nope/"]

@@ -123,7 +123,7 @@ def _of_commands(command: click.Command, name: str) -> Iterator[str]:
 
 def _of_families() -> Iterator[str]:
     from bigtopic import kernels, schemes
-    from bigtopic.corpus.readers import FORMATS
+    from bigtopic.corpus.readers import known_formats
     from bigtopic.evaluation import measures
 
     for row in bt.methods():
@@ -136,7 +136,7 @@ def _of_families() -> Iterator[str]:
         "scheme": schemes.names(),
         "measure": measures.names(),
         "plot": bt.plots.names(),
-        "format": FORMATS,
+        "format": known_formats(),
     }
     for kind, names in members.items():
         yield from (f"{kind} {name}" for name in names)

@@ -21,6 +21,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"wording", "documents"},
     {"types", "errors"},
+    {"arrays"},
     {"support"},
     {"storage", "models", "kernels", "schemes"},
     {"corpus", "methods", "optimize"},

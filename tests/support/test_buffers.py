@@ -68,7 +68,7 @@ def test_a_view_of_a_lease_does_not_end_it():
 
 def test_arrays_that_outlive_the_package_end_quietly():
     code = (
-        "import builtins; from bigtopic import buffers; builtins.kept = buffers.empty((1000, 100), 'f4'); "
+        "import builtins; from bigtopic.support import buffers; builtins.kept = buffers.empty((1000, 100), 'f4'); "
         "import sys; [setattr(sys.modules['bigtopic.support.buffers'], n, None) for n in ('_ended', '_Piece')]"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -41,14 +41,7 @@ ON_PAGES = {
 }  # BETTER has what code may not have either
 RULES = {re.compile(phrasing, re.IGNORECASE): better for phrasing, better in BETTER.items()}
 PAGE_RULES = {re.compile(phrasing, re.IGNORECASE): better for phrasing, better in ON_PAGES.items()}
-UNCHANGED = (
-    "CHANGELOG.md",
-    "architecture.md",
-    "how-it-is-fast.md",
-    "memory.md",
-    "executor.md",
-    "learning.md",
-)
+UNCHANGED = ("CHANGELOG.md",)
 GENERATED = re.compile(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->", re.DOTALL)  # the strings of code
 BLOCK = re.compile(r"^ *```.*?^ *```$|^ *(?:>>>|\.\.\.) .*?$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"(?<=\])\([^)\s]+\)|<a [^>]+>")
@@ -93,7 +86,7 @@ def found_in(path: Path) -> list[str]:
 
 def rules_of(path: Path) -> dict[re.Pattern[str], str]:
     """Pages have stricter rules, but for pages on how the engine works, and decisions, which are kept as written."""
-    kept = path.name in UNCHANGED or path.parent.name == "decisions"
+    kept = path.name in UNCHANGED
     return RULES if path.suffix == ".py" or kept else RULES | PAGE_RULES
 
 

@@ -98,7 +98,7 @@ class Call:
     topic_words : (n_words, n_columns), of the view; `inputs` are the documents and these
     dtype, n_columns : of `topic_words`
     stats : statistics by name; of "topic_words" zeros, or, if they are `filled` by the loop, any numbers
-    doc_topics : (n_docs, n_components), or no rows where the caller does not need them; `outputs` are the statistics and these
+    doc_topics : (n_docs, n_components), or no rows where the caller needs none; `outputs` are the statistics and these
     learns : whether the statistics of the prior of documents' topics are wanted
 
     Parameters

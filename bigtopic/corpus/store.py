@@ -13,7 +13,7 @@ from bigtopic.corpus.documents import Document, DocumentsInParts
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.select import by_columns, by_rows, n_test_documents, of_function, train_test
 from bigtopic.corpus.vocabulary import VocabularySettings, common_words, dropped_words, narrowed
-from bigtopic.errors import InputError, SettingError, require
+from bigtopic.errors import InputError, SettingError, argument, require
 from bigtopic.support import aliases
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed
@@ -192,7 +192,8 @@ class Corpus(DocumentsInParts):
         dropped = np.zeros(known.size, bool) if drop is None else known.mask_of(drop)
         mask &= ~dropped
         if not mask.any():
-            raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
+            limited = f"{argument('min_df')}, {argument('max_df')}"
+            raise InputError(f"no word of the vocabulary is left; loosen {limited}, keep or drop")
         word_map = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
         vocabulary = known.taken(np.flatnonzero(mask))
         text, word_limits, unlisted = self.text_settings, self.word_limits, ~mask

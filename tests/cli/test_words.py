@@ -94,10 +94,7 @@ def test_columns_of_a_table_are_asked_for_by_options(table, tmp_path):
     assert "--document-column, --word-column and --count-column" in shown and "=" not in shown
 
 
-PYTHON_ONLY = {
-    "views.py",
-    "dirichlet.py",
-}  # `filter_vocabulary`, and a scheme whose `max_iter` is not the passes
+PYTHON_ONLY = {"dirichlet.py"}  # a scheme whose `max_iter` is not the passes
 
 
 OF_DEVELOPERS = {"contract", "families", "kernels", "methods", "schemes"}  # declarations of methods

@@ -600,18 +600,3 @@ def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, document
     assert len(killed) == 3
     expected = learn(new(INNER), documents)
     np.testing.assert_array_equal(model.topic_words.raw, expected.topic_words.raw)
-
-
-@pytest.mark.distributed
-@pytest.mark.parametrize("worker", [None, "mortal_worker"])
-def test_files_of_an_earlier_pass_are_written_over_where_no_worker_still_writes(
-    worker, documents, tmp_path, request
-):
-    client, spare = worker and request.getfixturevalue(worker), []
-
-    def look(event):
-        spare.extend(tmp_path.glob("bigtopic-state-*/spare"))
-
-    settings = {"method": "cgs", "max_iter": 4, "n_threads": 1, "client": client or False}
-    LDA(N_COMPONENTS, callbacks=[look], **settings).fit(documents)
-    assert bool(spare) is (client is None)

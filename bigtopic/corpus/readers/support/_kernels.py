@@ -15,7 +15,7 @@ __all__ = ["BAD_COUNT", "BAD_ID", "BAD_LINE", "BAD_ORDER", "FRACTION", "OK"]
 
 OK, BAD_LINE, BAD_ID, BAD_COUNT, FRACTION, BAD_ORDER = 0, 1, 2, 3, 4, 5
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
+_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 _U = np.uint64
 _TENS = np.array([float(f"1e{power}") for power in range(23)])  # exact
 

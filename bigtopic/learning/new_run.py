@@ -104,7 +104,7 @@ def make_run(
         schedule=schedule,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
-    if replicas is not None and replicas > 1:
+    if schedule is None and replicas is not None and replicas > 1:
         _warn_of_idle_replicas(plan, replicas, n_steps)
     work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)

@@ -210,3 +210,18 @@ def test_learned_priors_are_refused(corpus):
 def test_numbers_that_are_none_are_refused(name, value, corpus):
     with pytest.raises(SettingError, match=rf"{name}={value!r}: must be a whole number, 1 or more"):
         LDA(4, **{name: value}, **QUIET).fit(corpus)
+
+
+class AtOnce:
+    """Replicas share exchanges of six rounds from the beginning on."""
+
+    def exchange(self, done: int) -> tuple[int, bool]:
+        return 6, True
+
+
+def test_replicas_of_a_schedule_are_not_said_to_be_idle(corpus):
+    """The usual schedule would not let them begin in so few updates; a warning would be an error."""
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    sizes = {"batch_size": 9, "replicas": 2, "schedule": AtOnce()}
+    train(model, corpus[: 12 * 9], Limits(1), client=None, n_threads=1, **sizes)
+    assert model.cursor.step == 12

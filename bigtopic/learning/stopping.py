@@ -34,7 +34,7 @@ class Limits:
     tol : stop when, over a pass, the bound per token grew by less than this share of itself, or, without a bound, the
         topics moved by less than this (mean total variation distance); 0 never
     score : a function of the model that returns held-out nats per token, or None
-    evaluate_every : rounds between scores, which are taken at the end of a segment; None for one score per pass
+    evaluate_every : rounds between scores, which are taken at the end of an exchange; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping
     callbacks : called with every event, see `learning.events`
     progress : show a progress bar; None shows it in terminals and notebooks. False also silences the line that says how

@@ -194,7 +194,7 @@ class _Loop:
 
     def _save(self, due: int | None = None) -> None:
         """Save the run if it is time; not where a score is due, nor in a pass that is compared with its beginning, nor
-        inside a segment, where a failure may leave it."""
+        inside an exchange, where a failure may leave it."""
         cursor = self.model.cursor
         if self.saver is None or self._half_measured or (due is not None and cursor.step >= due):
             return
@@ -253,7 +253,7 @@ class _Loop:
                 self._save(due)
                 if self.stop.is_set():
                     if isinstance(updates, Generator):
-                        updates.close()  # raises what ended the segment, such as a second Ctrl-C
+                        updates.close()  # raises what ended the exchange, such as a second Ctrl-C
                     return "interrupt"
             left = self._seconds_left()
             if left is not None and left <= 0:

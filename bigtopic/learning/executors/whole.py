@@ -41,7 +41,7 @@ class WholeExecutor(Executor):
 
     Parameters
     ----------
-    run : see `protocol.Run`
+    run : see `bigtopic.learning.run`
     client : a `dask.distributed.Client`
     sender : of another executor of the run, whose tasks may have the prefix `PREFIX`; its own unless given
     """

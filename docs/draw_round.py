@@ -15,9 +15,9 @@ import numpy as np
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.learning.executors.graph_tasks import nodes, sum_graph
+from bigtopic.learning.executors.graph_tasks import sum_graph
 from bigtopic.learning.run import Iteration
-from bigtopic.learning.tasks import SliceTask
+from bigtopic.learning.tasks import SliceTask, nodes
 from bigtopic.parallel.workers import task_key
 from bigtopic.plan.slices import Plan
 

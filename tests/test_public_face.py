@@ -34,9 +34,9 @@ WHY = "is public no more; keep it, or list it in REMOVED with the line of docs/C
 REMOVED = {
     r"bigtopic\.(methods\.)?Method(\(delay=\)|\.delay)": "`Method.delay`",
     r"documented \w+\.adds_up": "`adds_up`",
-    r"import bigtopic\.(learning\.work\.Iteration|state\.overlay\.Overlay)": "`map_reduce(tasks, arrays)`",
+    r"import bigtopic\.(learning\.work\.Iteration|state\.overlay\.Overlay)": "`map_reduce(rounds, arrays)`",
     r"import bigtopic\.learning\.executors\.\w+\.(ExecutorSpec|Executor|Run|Updates|Segment|by_segments|do_rounds)": (
-        "`map_reduce(tasks, arrays)`"
+        "`map_reduce(rounds, arrays)`"
     ),
 }
 

@@ -232,13 +232,13 @@ def keeps_state(n_bytes: float) -> bool:
     return n_bytes <= KEPT_BYTES
 
 
-def remembering(work: Work, whole: bool = False) -> Remembering:
+def remembering(work: Work, keeps: bool = False) -> Remembering:
     """Where the kernel of a run keeps its state.
 
     Parameters
     ----------
-    whole : whether it is used for whole passes, not for the slices of one task
+    keeps : whether the state of a small corpus stays in memory from pass to pass, too: for an executor in one process
     """
     if work.state is not None:
-        return InFiles(work.state, whole and keeps_state(work.state.bytes_in_memory()))
+        return InFiles(work.state, keeps and keeps_state(work.state.bytes_in_memory()))
     return InMemory() if work.kernel.state == "round" else Nothing()

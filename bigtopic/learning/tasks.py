@@ -1,18 +1,20 @@
 """Tasks: what an executor computes anywhere, any number of times, and adds along the merge tree.
 
 A round is a task for each slice; their sum is its statistics. An exchange of replicas is a task for each share; their
-sum is the changes. A task writes nothing but the state of its documents, for the next pass.
+sum is the changes. A task writes nothing but the state of its documents, for the next pass. Consecutive tasks that are
+a node of the merge tree can be computed together, anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from bigtopic.learning.documents import Documents
 from bigtopic.learning.estep import evaluate
-from bigtopic.learning.reduce import add
+from bigtopic.learning.reduce import Tree, add, cut
 from bigtopic.learning.remembering import Remembering
 from bigtopic.learning.replicas.changes import Changes, joined
 from bigtopic.learning.replicas.share import Share, share_changes
@@ -22,7 +24,7 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
 from bigtopic.types import Stats
 
-__all__ = ["Place", "ShareTask", "SliceTask", "Task", "plus"]
+__all__ = ["Node", "Place", "ShareTask", "SliceTask", "Task", "compute_node", "nodes", "plus"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -43,11 +45,6 @@ class SliceTask:
     ref: SliceRef
     iteration: Iteration
 
-    @property
-    def refs(self) -> Sequence[SliceRef]:
-        """The slices that are read."""
-        return (self.ref,)
-
     def prefetch(self, place: Place) -> None:
         """Begin to read what the task needs."""
         place.documents.prefetch(self.ref)
@@ -64,22 +61,54 @@ class ShareTask:
 
     share: Share
 
-    @property
-    def refs(self) -> Sequence[SliceRef]:
-        """The slices that are read."""
-        return [ref for rnd in self.share.rounds for ref in rnd.slices]
-
     def prefetch(self, place: Place) -> None:
         """Begin to read what the task needs."""
-        place.documents.prefetch(self.refs[0])
+        place.documents.prefetch(self.share.rounds[0].slices[0])
 
     def compute(self, place: Place, arrays: Any) -> Changes:
         return share_changes(place.run, self.share, place.documents.read, arrays)
 
 
 Task = SliceTask | ShareTask
+Node = tuple[Task, ...]
 
 
 def plus(a: Any, b: Any) -> Any:
     """The sum of what two tasks of the same kind compute."""
     return joined(a, b) if isinstance(a, Changes) else add(a, b)
+
+
+def nodes(tasks: Sequence[Task], n_nodes: int) -> list[Node]:
+    """The tasks in order, as at least `n_nodes` nodes of their merge tree, or one for each task if there are fewer."""
+    bounds = accumulate(cut(len(tasks), n_nodes), initial=0)
+    return [_read_alone(tasks[first:last]) for first, last in pairwise(bounds)]
+
+
+def _read_alone(tasks: Sequence[Task]) -> Node:
+    """The same tasks, whose read blocks hold no documents of other nodes."""
+    slices = [task for task in tasks if isinstance(task, SliceTask)]
+    if len(slices) < len(tasks):
+        return tuple(tasks)
+    refs = _alone([task.ref for task in slices])
+    return tuple(SliceTask(ref, task.iteration) for task, ref in zip(slices, refs, strict=True))
+
+
+def _alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
+    """The slices, which no read block has together with others."""
+    together = (list(own) for _, own in groupby(refs, lambda ref: ref.read_block))
+    return tuple(
+        replace(ref, read_block_start=own[0].start, read_block_stop=own[-1].stop, rest=_alone(ref.rest))
+        for own in together
+        for ref in own
+    )
+
+
+def compute_node(place: Place, node: Sequence[Task], arrays: Any) -> Any:
+    """The sum of the tasks of a node, the state of whose documents is written."""
+    tree = Tree(len(node), plus)
+    for task, following in zip(node, [*node[1:], None], strict=True):
+        if following is not None:
+            following.prefetch(place)
+        tree.push(task.compute(place, arrays))
+    place.remembering.flush()
+    return tree.result()

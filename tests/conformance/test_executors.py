@@ -39,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 import hosts
 import machines
 import toys
+from conformance.newcomer import Processes, ProcessExecutor
 from reference import serial
 from reference.follower import Follower, Truth, bits
 
@@ -83,7 +84,8 @@ Make = Callable[[Run], Executor]
 
 
 def in_process() -> Iterator[tuple[str, Make]]:
-    """Every executor that needs no client, with some numbers of threads; graphs under other schedulers."""
+    """Every executor that needs no client, with some numbers of threads; graphs under other schedulers; one of
+    processes, which all runs share."""
     for name in SYNCHRONOUS:
         for n_threads in (1, 2, 5):
             if name not in CLIENTS:
@@ -91,6 +93,8 @@ def in_process() -> Iterator[tuple[str, Make]]:
                 yield f"{name}, {n_threads}", lambda run, m=make, n=n_threads: m(run, None, n)
     for scheduler in ("sync", "threads"):
         yield f"graphs, {scheduler}", lambda run, s=scheduler: GraphExecutor(run, scheduler=s)
+    processes = Processes(2, hosts.forks)
+    yield "newcomer, 2", lambda run: ProcessExecutor(run, processes)
 
 
 MAKES = dict(in_process())
@@ -219,7 +223,7 @@ def methods_and_executors() -> Iterator[Any]:
     """Every method on five threads and as tasks on threads; by default one of each kind in the other ways."""
     for name in METHODS:
         for how, make in MAKES.items():
-            others = name not in KINDS and how in ("threads, 1", "threads, 2", "graphs, sync")
+            others = name not in KINDS and how in ("threads, 1", "threads, 2", "graphs, sync", "newcomer, 2")
             yield pytest.param(name, make, id=f"{name}-{how}", marks=pytest.mark.slow if others else ())
 
 

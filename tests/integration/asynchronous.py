@@ -53,7 +53,7 @@ class Asynchronous(Executor):
             yield params, [step(params, here, stats.result(), self.run.settings)]
             n_steps += 1
 
-    def map_reduce(self, tasks: Any, arrays: Any) -> Any:
+    def map_reduce(self, rounds: Any, arrays: Any) -> Any:
         """Not used: nothing is summed before it is added."""
         raise NotImplementedError
 

@@ -22,7 +22,7 @@ from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import choice, whole
-from bigtopic.learning.executors.graph_tasks import n_nodes, nodes, placed, remembering_graph, sum_graph
+from bigtopic.learning.executors.graph_tasks import n_nodes, placed, remembering_graph, sum_graph
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
@@ -30,7 +30,7 @@ from bigtopic.learning.reduce import cut
 from bigtopic.learning.replicas.share import Share
 from bigtopic.learning.run import Iteration, Run
 from bigtopic.learning.stopping import Limits
-from bigtopic.learning.tasks import ShareTask, SliceTask
+from bigtopic.learning.tasks import ShareTask, SliceTask, nodes
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.parallel import cluster
@@ -168,7 +168,7 @@ def test_graphs_do_not_look_into_their_slices():
     share = Share([Round(0, (ref,), 9)], [Cursor(0, 0, 0)], 2)
     for task in (SliceTask(ref, Iteration(1)), ShareTask(share)):
         sum_graph("run", [(task,), (task,)], "params", "name")
-        remembering_graph("run", [(task,), (task,)], "params", None, "name")
+        remembering_graph("run", [(task,), (task,)], "params", [], "name")
 
 
 def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):
@@ -478,9 +478,9 @@ def test_a_long_pass_learns_the_same_on_a_cluster_without_being_told_to_divide(t
     begun: list[int] = []
     map_reduce = GraphExecutor.map_reduce
 
-    def noted(self, tasks, arrays):
-        begun.append(sum(isinstance(task, ShareTask) for task in tasks))
-        return map_reduce(self, tasks, arrays)
+    def noted(self, rounds, arrays):
+        begun.append(sum(isinstance(task, ShareTask) for task in rounds[0]))
+        return map_reduce(self, rounds, arrays)
 
     monkeypatch.setattr(GraphExecutor, "map_reduce", noted)
     long = from_matrix(np.random.default_rng(0).poisson(1.0, (32 * 60, 12)))
@@ -496,9 +496,9 @@ def test_short_rounds_before_replicas_begin_are_no_graphs(one_worker, corpus, mo
     made: list[int] = []
     map_reduce = GraphExecutor.map_reduce
 
-    def noted(self, tasks, arrays):
-        made.extend(task.iteration.step for task in tasks if isinstance(task, SliceTask))
-        return map_reduce(self, tasks, arrays)
+    def noted(self, rounds, arrays):
+        made.extend(task.iteration.step for tasks in rounds for task in tasks if isinstance(task, SliceTask))
+        return map_reduce(self, rounds, arrays)
 
     monkeypatch.setattr(GraphExecutor, "map_reduce", noted)
     settings = {"batch_size": 5, "max_iter": 1, "replicas": 3, "replica_updates": 2, "progress": False}

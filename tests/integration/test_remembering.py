@@ -589,12 +589,12 @@ def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, document
     killed: list[int] = []
 
     class Deadly(GraphExecutor):
-        def map_reduce(self, tasks: Any, arrays: Any) -> Any:
-            if tasks[0].iteration.number == 3 and not killed:
+        def map_reduce(self, rounds: Any, arrays: Any) -> Any:
+            if rounds[0][0].iteration.number == 3 and not killed:
                 killed.extend(mortal_workers.run(os.getpid).values())
                 for pid in killed:
                     os.kill(pid, signal.SIGKILL)
-            return super().map_reduce(tasks, arrays)
+            return super().map_reduce(rounds, arrays)
 
     model = learn(new(INNER), documents, 1, lambda run: Deadly(run, mortal_workers))
     assert len(killed) == 3

@@ -68,17 +68,26 @@ class Executor(ABC):
         self.run = run
 
     @abstractmethod
-    def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
-        """The sum of what tasks of the same kind compute, along the merge tree (`learning.reduce`); nothing moves the
-        arrays meanwhile. When it returns, the state of the tasks' documents is written. Keep a bounded number of
-        results: the tasks may cover the whole corpus."""
+    def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
+        """Compute the tasks of some rounds, in any order or all at once.
 
-    def concurrent_rounds(self, rounds: Sequence[Sequence[SliceTask]], arrays: Arrays) -> Sequence[Stats]:
-        """The statistics of several rounds, for each the sum of its tasks."""
-        return [self.map_reduce(tasks, arrays) for tasks in rounds]
+        When it returns or raises, no task is still running, and the state of the documents is written. Keep about as
+        many results as there are threads, besides the sums: a round may cover the whole corpus.
 
-    def prefetch(self, tasks: Sequence[Task]) -> None:
-        """These tasks are the next ones but for those that are computed first."""
+        Parameters
+        ----------
+        rounds : the tasks of each, all of one kind; shares of an exchange are one round
+        arrays : of the params. The same objects may come again with other values, so send them in every call. They do
+            not change during the call
+
+        Returns
+        -------
+        list
+            For each round, the sum of what its tasks compute, along the merge tree (`learning.reduce`).
+        """
+
+    def prefetch(self, tasks: Sequence[SliceTask]) -> None:
+        """Begin to read what these tasks need: those of the exchange after the one that `map_reduce` gets next."""
         return None
 
     @contextmanager
@@ -140,7 +149,8 @@ class Executor(ABC):
         settings, arrays = self.run.settings, params.without_means().arrays
         if exchange.copies:
             averaged = settings.schemes if settings.averages(cursors[-1].step + 1) else ()
-            changes = self.map_reduce([ShareTask(share) for share in _shares(exchange, cursors)], arrays)
+            shares = [ShareTask(share) for share in _shares(exchange, cursors)]
+            (changes,) = self.map_reduce([shares], arrays)
             with uninterrupted(), self.stepping():
                 add_changes(params, changes, averaged)
                 reports.extend(changes.reports)
@@ -152,10 +162,11 @@ class Executor(ABC):
                 _tasks(rnd, iteration_of(cursor, 1, settings))
                 for rnd, cursor in zip(exchange.rounds, cursors, strict=True)
             ]
-            self._steps(params, self.concurrent_rounds(tasks, arrays), cursors, reports)
+            self._steps(params, self.map_reduce(tasks, arrays), cursors, reports)
 
     def _round(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
-        stats: Stats = self.map_reduce(_tasks(rnd, iteration), arrays)
+        (stats,) = self.map_reduce([_tasks(rnd, iteration)], arrays)
+        assert isinstance(stats, Stats)
         return stats
 
     def _steps(

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
-from itertools import accumulate, count, groupby, pairwise
+from itertools import count
 from typing import Any, Generic, TypeVar
 
 from bigtopic.learning import sharing
 from bigtopic.learning.documents import Documents
-from bigtopic.learning.reduce import Tree, cut
+from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import InMemory, Remembering, remembering
 from bigtopic.learning.run import Run
-from bigtopic.learning.tasks import Place, SliceTask, Task, plus
+from bigtopic.learning.tasks import Node, Place, compute_node, plus
 from bigtopic.parallel.workers import task_key
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State
 from bigtopic.types import Stats
 
-__all__ = ["Node", "Opaque", "n_nodes", "nodes", "placed", "remembering_graph", "sum_graph"]
+__all__ = ["Opaque", "n_nodes", "placed", "remembering_graph", "sum_graph"]
 
 Content = TypeVar("Content")
-Node = tuple[Task, ...]
 
 TASKS_PER_THREAD = 4  # so that threads of unequal speed end together
 LEAST_TASKS = 32  # for workers that join during a round
@@ -46,31 +44,6 @@ def n_nodes(n_threads: int, round_seconds: float) -> int:
     """Nodes that a round should have, at least, for so many threads of a cluster; it takes one core `round_seconds`."""
     wanted = max(LEAST_TASKS, TASKS_PER_THREAD * n_threads)
     return max(1, n_threads, min(wanted, int(round_seconds / TASK_SECONDS)))
-
-
-def nodes(tasks: Sequence[Task], n_nodes: int) -> list[Node]:
-    """The tasks in order, at least `n_nodes` nodes of them, or one for each task if there are fewer tasks."""
-    bounds = accumulate(cut(len(tasks), n_nodes), initial=0)
-    return [_read_alone(tasks[first:last]) for first, last in pairwise(bounds)]
-
-
-def _read_alone(tasks: Sequence[Task]) -> Node:
-    """The same tasks, whose read blocks hold no documents of other nodes."""
-    slices = [task for task in tasks if isinstance(task, SliceTask)]
-    if len(slices) < len(tasks):
-        return tuple(tasks)
-    refs = _alone([task.ref for task in slices])
-    return tuple(SliceTask(ref, task.iteration) for task, ref in zip(slices, refs, strict=True))
-
-
-def _alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
-    """The slices, which no read block has together with others."""
-    together = (list(own) for _, own in groupby(refs, lambda ref: ref.read_block))
-    return tuple(
-        replace(ref, read_block_start=own[0].start, read_block_stop=own[-1].stop, rest=_alone(ref.rest))
-        for own in together
-        for ref in own
-    )
 
 
 def placed(n_tasks: int, n_threads: Mapping[str, int]) -> list[str]:
@@ -115,7 +88,7 @@ def remembering_graph(
     run: Any,
     nodes: Sequence[Node],
     shared: Any,
-    before: Sequence[Any] | None,
+    before: Sequence[Any],
     name: str,
     workers: Sequence[str] | None = None,
 ) -> tuple[Any, list[Any]]:
@@ -123,7 +96,7 @@ def remembering_graph(
 
     Parameters
     ----------
-    before : for each node the state that the last inner iteration left, or a future of it; None in the first one
+    before : for each node the state that the last inner iteration left, or a future of it; empty in the first one
 
     Returns
     -------
@@ -136,7 +109,7 @@ def remembering_graph(
 
     compute, pick = delayed(_remembering_node, pure=False), delayed(_pick, pure=False)
     both = [
-        compute(run, Opaque(node), shared, before and before[i], dask_key_name=task_key("bt-both", name, i))
+        compute(run, Opaque(node), shared, before[i] if before else None, dask_key_name=task_key("bt-both", name, i))
         for i, node in _at(workers, nodes)
     ]
     sums, states = (
@@ -175,28 +148,19 @@ def _merged(run: Run, a: Any, b: Any) -> Any:
 
 def _node(run: Run, node: Opaque[Node], shared: Any) -> Any:
     with closing(remembering(run.work)) as remembered:
-        return _sum(run, node.content, shared, remembered)
+        return _computed(run, node.content, shared, remembered)
 
 
 def _remembering_node(
     run: Run, node: Opaque[Node], shared: Any, before: dict[SliceRef, State] | None
 ) -> tuple[Stats, dict[SliceRef, State]]:
     remembered = InMemory(before)
-    return _sum(run, node.content, shared, remembered), remembered.state
+    return _computed(run, node.content, shared, remembered), remembered.state
 
 
-def _sum(run: Run, node: Node, shared: Any, remembered: Remembering) -> Any:
-    """The sum of the tasks of a node, whose state is written."""
-    arrays: Any = sharing.load_arrays(shared)
+def _computed(run: Run, node: Node, shared: Any, remembered: Remembering) -> Any:
     place = Place(run, Documents(run, BlockReader(run.parts, ahead=0), keeps=False), remembered)
-    tree = Tree(len(node), plus)
-    for task, following in pairwise([*node, None]):
-        assert task is not None
-        if following is not None:
-            following.prefetch(place)
-        tree.push(task.compute(place, arrays))
-    remembered.flush()
-    return tree.result()
+    return compute_node(place, node, sharing.load_arrays(shared))
 
 
 def _pick(both: tuple[Any, Any], which: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from bigtopic.learning import sharing
@@ -18,11 +19,11 @@ from bigtopic.learning.executors.base import (
     Updates,
 )
 from bigtopic.learning.executors.choice import begins_whole, round_seconds
-from bigtopic.learning.executors.graph_tasks import Node, n_nodes, nodes, remembering_graph, sum_graph
+from bigtopic.learning.executors.graph_tasks import n_nodes, remembering_graph, sum_graph
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.run import Run
-from bigtopic.learning.tasks import SliceTask, Task
+from bigtopic.learning.tasks import Node, SliceTask, Task, nodes
 from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.results import result_of
 from bigtopic.parallel.shared_files import shares_files
@@ -53,8 +54,10 @@ class GraphExecutor(Executor):
         self._remembers_rounds = run.work.kernel.state == "round"
         self._sender = Sender(run, client, _prefixes(run))
         self._whole = None if client is None else WholeExecutor(run, client, self._sender)
-        self._sums: list[tuple[Sequence[Task], Arrays]] = []  # of the inner iterations of this round
-        self._nodes: Sequence[Node] = ()
+        self._calls: list[
+            tuple[Sequence[Sequence[Task]], Arrays]
+        ] = []  # of the inner iterations of this round
+        self._nodes: list[list[Node]] = []  # of each round
         self._workers: list[str] | None = None  # for each node
         self._places = Places()  # of the last graph
         self._states: list[Any] = []  # what the last inner iteration left, by node
@@ -88,43 +91,56 @@ class GraphExecutor(Executor):
             return 0
         return self.run.plan.undivided_rounds - cursor.step
 
-    def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
+    def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
         """See `Executor.map_reduce`: one graph."""
-        if not self._remembers_rounds or _begins_round(tasks):
-            self._sums, self._states = [], []
-        self._sums.append((tasks, arrays))
+        if self._begins_round(rounds):
+            self._calls = []
+        self._calls.append((rounds, arrays))
         # A repetition does all iterations: what was lost may be the state that an earlier one left.
-        left = self._sums[-1:]
+        left = self._calls[-1:]
 
-        def attempt() -> Any:
+        def attempt() -> list[Any]:
             nonlocal left
-            sums, left = left, self._sums
-            return [self._sum(*one) for one in sums][-1]
+            calls, left = left, self._calls
+            return [self._sums(*call) for call in calls][-1]
 
         return self._sender.repeated(attempt)
 
-    def _sum(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
-        if not self._remembers_rounds or _begins_round(tasks):
-            n_threads = sum(self._sender.threads().values())
-            self._nodes = nodes(tasks, n_nodes(n_threads, round_seconds(self.run)))
-            self._workers, self._states = self._sender.placed(len(self._nodes)), []
+    def _sums(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
+        if self._begins_round(rounds):
+            n = n_nodes(sum(self._sender.threads().values()), round_seconds(self.run))
+            self._nodes = [nodes(tasks, -(-n // len(rounds))) for tasks in rounds]
+            self._workers, self._states = self._sender.placed(sum(map(len, self._nodes))), []
         else:
-            self._nodes = _next_iteration(self._nodes, tasks)
+            self._nodes = [
+                _next_iteration(own, tasks) for own, tasks in zip(self._nodes, rounds, strict=True)
+            ]
         shared = self._sender.publish(arrays)
         try:
-            return self._of_graph(self._nodes, shared)
+            return self._of_graph(shared)
         finally:
             if isinstance(shared, sharing.MappedArrays):
                 shared.remove()
 
-    def _of_graph(self, nodes: Sequence[Node], shared: Any) -> Any:
-        run, name = self._sender.run(), self._sender.name()
-        if self._remembers_rounds and isinstance(nodes[0][0], SliceTask):
-            graph, states = remembering_graph(run, nodes, shared, self._states, name, self._workers)
-            total, *self._states = self._compute([graph, *states])
-            return self._result(total)
-        (total,) = self._compute([sum_graph(run, nodes, shared, name, self._workers)])
-        return self._result(total)
+    def _begins_round(self, rounds: Sequence[Sequence[Task]]) -> bool:
+        """Whether no task needs what an earlier one left in memory."""
+        first = rounds[0][0]
+        return not (self._remembers_rounds and isinstance(first, SliceTask) and first.iteration.number > 1)
+
+    def _of_graph(self, shared: Any) -> list[Any]:
+        run, workers, before = self._sender.run(), iter(self._workers or ()), iter(self._states)
+        graphs, states = [], []
+        for own in self._nodes:
+            name, where = self._sender.name(), list(islice(workers, len(own)))
+            if self._remembers_rounds and isinstance(own[0][0], SliceTask):
+                graph, left = remembering_graph(run, own, shared, list(islice(before, len(own))), name, where)
+                states += left
+            else:
+                graph = sum_graph(run, own, shared, name, where)
+            graphs.append(graph)
+        computed = self._compute([*graphs, *states])
+        self._states = computed[len(graphs) :]
+        return [self._result(total) for total in computed[: len(graphs)]]
 
     def _compute(self, graphs: list[Any]) -> Any:
         """The results; futures on a client. All are one graph: of each collection that is computed, the scheduler keeps
@@ -149,15 +165,10 @@ class GraphExecutor(Executor):
         self._sender.able = able
 
     def close(self) -> None:
-        self._sums, self._states = [], []
+        self._calls, self._states = [], []
         if self._whole is not None:
             self._whole.close()
         self._sender.close()
-
-
-def _begins_round(tasks: Sequence[Task]) -> bool:
-    first = tasks[0]
-    return not isinstance(first, SliceTask) or first.iteration.number == 1
 
 
 def _next_iteration(nodes: Sequence[Node], tasks: Sequence[Task]) -> list[Node]:

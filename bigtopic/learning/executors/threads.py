@@ -12,7 +12,7 @@ from typing import Any
 
 from bigtopic.learning.documents import Documents, keeps_all
 from bigtopic.learning.executors.base import Arrays, Executor, ExecutorSpec
-from bigtopic.learning.reduce import TreeInAnyOrder, add
+from bigtopic.learning.reduce import TreeInAnyOrder
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import uninterrupted
@@ -22,7 +22,6 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.lazy_array import Additions
 from bigtopic.support.side_by_side import Part, helped
-from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "ThreadExecutor", "ThreadTeam"]
 
@@ -44,46 +43,33 @@ class ThreadExecutor(Executor):
     def __init__(self, run: Run, n_threads: int = 1) -> None:
         super().__init__(run)
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
-        self._place = Place(run, Documents(run, self._reader), remembering(run.work, whole=True))
+        self._place = Place(run, Documents(run, self._reader), remembering(run.work, keeps=True))
         self._team = ThreadTeam(n_threads)
 
-    def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
+    def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
         """See `Executor.map_reduce`."""
-        tree = TreeInAnyOrder(len(tasks), plus)
-        self._compute(tasks, arrays, tree.push)
-        return tree.result()
-
-    def concurrent_rounds(self, rounds: Sequence[Sequence[SliceTask]], arrays: Arrays) -> Sequence[Stats]:
-        """See `Executor.concurrent_rounds`."""
-        trees = [TreeInAnyOrder(len(tasks), add) for tasks in rounds]
-        where = [(tree, i) for tree, tasks in zip(trees, rounds, strict=True) for i in range(len(tasks))]
-
-        def push(stats: Stats, number: int) -> None:
-            tree, i = where[number]
-            tree.push(stats, i)
-
-        self._compute([task for tasks in rounds for task in tasks], arrays, push)
-        return [tree.result() for tree in trees]
-
-    def _compute(self, tasks: Sequence[Task], arrays: Arrays, push: Callable[[Any, int], None]) -> None:
+        trees = [TreeInAnyOrder(len(tasks), plus) for tasks in rounds]
+        work = [
+            (task, tree, i) for tasks, tree in zip(rounds, trees, strict=True) for i, task in enumerate(tasks)
+        ]
         ahead = self._team.n_threads + SLICES_AHEAD
 
         def compute(number: int) -> None:
-            for later in tasks[number + ahead : number + ahead + 1]:
+            for later, _, _ in work[number + ahead : number + ahead + 1]:
                 later.prefetch(self._place)
-            push(tasks[number].compute(self._place, arrays), number)
+            task, tree, i = work[number]
+            tree.push(task.compute(self._place, arrays), i)
 
-        self._team.each(compute, len(tasks))
+        self._team.each(compute, len(work))
         self._place.remembering.flush()
+        return [tree.result() for tree in trees]
 
-    def prefetch(self, tasks: Sequence[Task]) -> None:
+    def prefetch(self, tasks: Sequence[SliceTask]) -> None:
         """See `Executor.prefetch`."""
-        refs = [ref for task in tasks for ref in task.refs]
-        for read_block in islice(dict.fromkeys(ref.read_block for ref in refs), READ_BLOCKS_AHEAD):
+        for read_block in islice(dict.fromkeys(task.ref.read_block for task in tasks), READ_BLOCKS_AHEAD):
             self._reader.prefetch(read_block)
         for task in tasks[: self._team.n_threads + SLICES_AHEAD]:
-            if isinstance(task, SliceTask):
-                self._place.remembering.prefetch(task.ref, task.iteration.pass_number, later=True)
+            self._place.remembering.prefetch(task.ref, task.iteration.pass_number, later=True)
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""

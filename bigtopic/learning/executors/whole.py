@@ -54,7 +54,7 @@ class WholeExecutor(Executor):
         self._sender = sender or Sender(run, client, [PREFIX])
         self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
 
-    def map_reduce(self, tasks: Sequence[Task], arrays: Arrays) -> Any:
+    def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
         """Not used: whole rounds are done elsewhere."""
         raise NotImplementedError
 

@@ -73,10 +73,10 @@ def make_run(
     _check_burn_in(model.method, burn_in)
     if replicas is not None and replicas > 1:
         _check_replicas(model.method, replicas)
-    if schedule is not None and not _may_be_concurrent(model.method, kernel):
+    if schedule is not None and (why := _why_one_by_one(model.method, kernel)):
         raise SettingError(
-            f"method {model.method.name!r}: its updates cannot begin from the same params, because they cannot be "
-            f"added, or depend on what is remembered of documents; give {argument('schedule', None)}"
+            f"{argument('schedule')}: updates of method {model.method.name!r} cannot begin from the same params, "
+            f"because {why}; leave it out"
         )
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
@@ -126,22 +126,24 @@ def make_run(
 
 def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int | None) -> int:
     """The most rounds that begin from the same params."""
-    if not _may_be_concurrent(model.method, kernel):
+    if _why_one_by_one(model.method, kernel):
         return 1
     n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
     rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
     return concurrent_rounds(_n_rounds(corpus, batch_size), 4 * rows * sum(model.components.values()))
 
 
-def _may_be_concurrent(method: Method, kernel: Kernel) -> bool:
-    """Whether updates may begin from the same params without a run being told to: where their changes can be added,
-    and nothing is remembered of documents. Learned priors move with each of them."""
-    learned = (isinstance(scheme, LearnedPrior) for scheme in method.schemes.values())
-    linear = all(
-        prior or schemes.is_linear(scheme)
-        for prior, scheme in zip(learned, method.schemes.values(), strict=True)
-    )
-    return kernel.state == "none" and method.inner == 1 and linear
+def _why_one_by_one(method: Method, kernel: Kernel) -> str:
+    """Why each update begins from the params of the one before, unless there are replicas; empty if none need to.
+    Learned priors do not count: they move with each update."""
+    if method.inner != 1:
+        return "it has inner iterations"
+    if kernel.state != "none":
+        return f"kernel {kernel.name!r} remembers documents"
+    for name, scheme in method.schemes.items():
+        if not isinstance(scheme, LearnedPrior) and not schemes.is_linear(scheme):
+            return f"{type(scheme).__name__} moves {name} by changes that cannot be added"
+    return ""
 
 
 def _may_divide(method: Method) -> bool:

@@ -23,7 +23,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from numbers import Integral
+from typing import Any, Protocol, TypeVar
+
+from bigtopic.errors import SettingError, argument
 
 __all__ = [
     "CONCURRENT",
@@ -111,22 +114,43 @@ def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:
     return most if most >= LEAST_CONCURRENT else 1
 
 
-def exchanges_of(schedule: Schedule, before: int, n_rounds: int) -> list[tuple[range, bool]]:
+def exchanges_of(
+    schedule: Schedule, before: int, n_rounds: int, replicas: int = 1
+) -> list[tuple[range, bool]]:
     """The rounds of each exchange of a pass, and whether replicas share them.
 
     Parameters
     ----------
     before : updates before the pass
     n_rounds : of the pass
+    replicas : how many the run has
+
+    Raises
+    ------
+    SettingError
+        When the schedule returns something else, or gives rounds to replicas that the run does not have.
     """
     found: list[tuple[range, bool]] = []
     number = 0
     while number < n_rounds:
-        length, copies = schedule.exchange(before + number)
-        stop = min(number + max(1, length), n_rounds)
+        length, copies = _checked(schedule, before + number, replicas)
+        stop = min(number + length, n_rounds)
         found.append((range(number, stop), copies and stop - number > 1))
         number = stop
     return found
+
+
+def _checked(schedule: Schedule, done: int, replicas: int) -> tuple[int, bool]:
+    found: Any = schedule.exchange(done)
+    where = f"{argument('schedule')}: {type(schedule).__name__}.exchange({done}) returned {found!r}"
+    match found:
+        case (Integral() as length, bool(copies)) if int(length) >= 1:
+            if copies and replicas == 1:
+                raise SettingError(
+                    f"{where}, but the run has no replicas; give {argument('replicas')}, or return False"
+                )
+            return int(length), copies
+    raise SettingError(f"{where}; return how many rounds, at least 1, and whether replicas share them")
 
 
 def largest_exchange(done: int, replicas: int) -> int:

@@ -231,7 +231,7 @@ class Plan:
         """The rounds of the exchange that a round belongs to, and whether replicas share them."""
         if pass_number not in self._exchanges:
             before = self._begin.updates_before(pass_number, self.n_rounds)
-            found = exchanges_of(self.schedule, before, self.n_rounds)
+            found = exchanges_of(self.schedule, before, self.n_rounds, self.replicas)
             self._exchanges = {pass_number: ([rounds.start for rounds, _ in found], found)}
         starts, found = self._exchanges[pass_number]
         return found[bisect_right(starts, number) - 1]

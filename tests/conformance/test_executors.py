@@ -6,6 +6,7 @@ import random
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -30,6 +31,7 @@ from bigtopic.methods import Method
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.axes import axes_of
+from bigtopic.state.documents.state_files import StateFiles
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 
@@ -319,6 +321,23 @@ def test_no_time_is_no_round(kind, make, documents, truth):
     with make(run) as executor:
         assert not list(executor.advance(model.params, Cursor(), None, 0.0, N_PASSES))
     assert bits(model.params) == truth(kind).bits[0]
+
+
+def test_state_is_written_before_the_update_is_yielded(make, documents, monkeypatch):
+    """Writing is slow, and there are several slices; processes of an executor of its own are not looked into."""
+    write, unwritten = StateFiles.write, set[int]()
+
+    def slow(self: StateFiles, *given: Any) -> None:
+        unwritten.add(threading.get_ident())
+        time.sleep(0.005)
+        write(self, *given)
+        unwritten.remove(threading.get_ident())
+
+    monkeypatch.setattr(StateFiles, "write", slow)
+    run, model = begin(METHODS["labels"], documents)
+    with make(run) as executor:
+        for _ in executor.advance(model.params, Cursor()):
+            assert not unwritten
 
 
 class Broken(Exception):

@@ -22,6 +22,7 @@ from reference.follower import bits
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError
 from bigtopic.learning.executors.base import Executor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
@@ -86,7 +87,7 @@ def learned_in_pieces(corpus: Corpus, makes: Iterator[Make], schedule: WarmUp) -
 
 def test_the_exchanges_of_a_warm_up():
     """One that the end of a pass cuts short, at 38, is completed in the next pass."""
-    first, second = (exchanges_of(WarmUp(5), done, N_ROUNDS) for done in (0, N_ROUNDS))
+    first, second = (exchanges_of(WarmUp(5), done, N_ROUNDS, 3) for done in (0, N_ROUNDS))
     assert [len(rounds) for rounds, _ in first] == [1, 2, 3, 4, 5, 5, 5, 5, 5, 3]
     assert [len(rounds) for rounds, _ in second] == [2, 5, 5, 5, 5, 5, 5, 5, 1]
     assert [copies for _, copies in first] == [*[False] * 4, *[False, True] * 3]
@@ -132,3 +133,17 @@ def test_a_task_that_always_ends_its_process_is_an_error(corpus, on_processes, t
 
     with pytest.raises(BrokenProcessPool, match="the process of a task ended before the task did"):
         learned(corpus, make, WarmUp(5))
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        ("cgs", "kernel 'cgs' remembers documents"),
+        ("v-oem++", "it has inner iterations"),
+        ("vb", "Replace moves topic_words by changes that cannot be added"),
+    ],
+)
+def test_a_schedule_is_refused_with_the_reason_by_methods_that_go_one_by_one(corpus, method, why):
+    model = new_model(table.get(method), 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=5)
+    with pytest.raises(SettingError, match=why):
+        train(model, corpus, Limits(1), batch_size=8, schedule=WarmUp(5))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from bigtopic.errors import SettingError
 from bigtopic.plan.exchanges import (
     CONCURRENT,
     FIRST,
@@ -180,3 +182,23 @@ def test_a_schedule_of_ones_own_divides_passes():
     lengths = [[len(exchange.rounds) for exchange in plan.exchanges(number)] for number in range(2)]
     assert lengths == [[1, 2, 4, 3], [10]]
     assert [number for number in range(11) if plan.may_cut(0, number)] == [0, 1, 3, 7, 10]
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ((0, False), r"exchange\(0\) returned \(0, False\); return how many rounds, at least 1, and whether"),
+        ((1.5, False), "return how many rounds"),
+        (3, "Says.exchange"),
+        (None, "returned None"),
+        ((2, 1), "whether replicas share them"),
+        ((2, True), "the run has no replicas; give replicas, or return False"),
+    ],
+)
+def test_what_a_schedule_must_not_return_is_refused_by_its_name(found, message):
+    class Says:
+        def exchange(self, done: int) -> Any:
+            return found
+
+    with pytest.raises(SettingError, match=message):
+        list(Plan([100], 20.0, 10, None, schedule=Says()).exchanges(0))

@@ -109,7 +109,13 @@ def remembering_graph(
 
     compute, pick = delayed(_remembering_node, pure=False), delayed(_pick, pure=False)
     both = [
-        compute(run, Opaque(node), shared, before[i] if before else None, dask_key_name=task_key("bt-both", name, i))
+        compute(
+            run,
+            Opaque(node),
+            shared,
+            before[i] if before else None,
+            dask_key_name=task_key("bt-both", name, i),
+        )
         for i, node in _at(workers, nodes)
     ]
     sums, states = (

@@ -112,7 +112,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
     """
 
     _priors: ClassVar = ("author_topic_prior", "topic_word_prior")
-    _models: ClassVar = "topics of authors, such as those of method 'author-vb'"
+    _models: ClassVar = "topics of authors, as in method 'author-vb'"
     author_topic_prior: float | np.ndarray | None
     learn_author_topic_prior: str | None
 

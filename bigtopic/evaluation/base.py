@@ -265,7 +265,7 @@ def _faults(measure: Measure) -> Iterator[Fault]:
 
 
 def text_faults(card: Any, *names: str) -> Iterator[Fault]:
-    """Those of these attributes of a measure or a plot that are not text; its name must not be empty."""
+    """Attributes of a measure or a plot that should be text and are not; its name must not be empty."""
     for name in names:
         value = getattr(card, name)
         if not isinstance(value, str) or (name == "name" and not value):

@@ -72,7 +72,7 @@ class Ranking(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """A model as users read it, and how the ids of a corpus are those of the model. Picklable for workers."""
+    """A model as users read it, and the maps from ids of a corpus to ids of the model. Picklable for workers."""
 
     model: TopicModel
     n_words: int

@@ -278,7 +278,7 @@ def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
     ----------
     corpus : a stored corpus, or its path or URL
     source : see `ingest`
-    **settings : see `ingest`. The order and the tokeniser are those of the corpus; pass custom tokeniser functions
+    **settings : see `ingest`. The corpus determines the order and the tokeniser, but pass custom tokeniser functions
         and patterns again
 
     Returns

@@ -99,7 +99,7 @@ class Plot:
         return completed(for_words(self.settings, subject, given), given)
 
     def missing(self, subject: Subject) -> list[str]:
-        """Those of `needs` that there are not."""
+        """Entries of `needs` that the subject lacks."""
         history = getattr(subject.model, "history_", None) or []
         there = {
             "corpus": subject.documents is not None,

@@ -177,8 +177,8 @@ class InterpolateRows(LearningRate):
     Parameters
     ----------
     learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`
-    documents : the array that has the documents n_i of each row, (n_rows, 1), and whose statistics are those of the
-        minibatch, m_i; the model has it, and the method a scheme for it
+    documents : the array that counts the documents n_i of each row, (n_rows, 1), and whose statistics count the
+        documents m_i of the minibatch; the model has it, and the method a scheme for it
     own_steps : whether each row counts its own updates; otherwise all take the step size of the run, as in the paper
 
     Raises

@@ -138,7 +138,7 @@ class TopicModel:
         return maps
 
     def word_map(self, vocabulary: Vocabulary) -> np.ndarray | None:
-        """Ids of the model for those of another vocabulary (-1 unknown); None when they agree.
+        """The model's id of each word of another vocabulary (-1 unknown); None when the ids agree.
 
         Raises
         ------
@@ -247,9 +247,9 @@ def unused_topics(
     m, E[n log(n / m)] = m E[log((1 + n) / m)] <= m log((1 + m) / m) by Jensen's inequality. Words come in bursts, so
     that tokens of a few documents vary more than independent ones: hence twice that.
 
-    The first condition keeps topics of common words that are used, and those of a model that has not learned yet. A
-    topic that repeats another one, or a part of it, is used. A method that keeps no sizes of topics (`ml-*`) has no
-    unused ones.
+    The first condition counts large topics of common words as used, and all topics of a model that has not learned
+    yet. A topic that repeats another one, or a part of it, is used. A method that keeps no sizes of topics (`ml-*`)
+    has no unused ones.
 
     Cost: two logarithms of each word in each topic that passes the first condition.
 

@@ -38,7 +38,7 @@ class Signature:
 
 
 def refuse_foreign(path: str, sample: bytes, *, text: bool = True, forced: bool = False) -> None:
-    """Check that the beginning of a file is not that of a format without a reader.
+    """Refuse a file that begins like a format without a reader.
 
     Parameters
     ----------

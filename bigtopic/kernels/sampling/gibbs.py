@@ -174,8 +174,8 @@ KERNEL = Kernel(
         "burn_in": "sweeps over a document before those that are kept, from 0",
         "samples": "sweeps that are kept, from 1",
         "start": 'the first labels: "uniform", or "words" by the probabilities of their words',
-        "statistic": 'what a token counts for the topics: "labels", those of the kept sweeps; "conditionals", the '
-        'probabilities that labels are drawn with; "theta", the shares of topics in its document',
+        "statistic": 'what a token counts for the topics: "labels", its labels in the kept sweeps; "conditionals", '
+        'the probabilities that labels are drawn with; "theta", the shares of topics in its document',
     },
     cost=_cost,
     scratch=scratch,

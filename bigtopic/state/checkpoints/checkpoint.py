@@ -74,9 +74,9 @@ class Checkpoint:
     seconds : save when so many seconds have passed since the last version. A version costs a copy of the params on the
         disk; a resumed run repeats at most about this much
     rounds : save also when so many updates were done since, whichever comes first; None for time alone. A run is saved
-        where it can be cut, between exchanges. Those of the default method have up to 32 updates in a corpus of many
-        minibatches, so a resumed run repeats at most `rounds` + 31 updates; other methods without replicas, at most
-        `rounds`; on a client perhaps two seconds' updates more
+        where it can be cut, between exchanges. An exchange of the default method has up to 32 updates in a corpus of
+        many minibatches, so a resumed run repeats at most `rounds` + 31 updates; with other methods without replicas,
+        at most `rounds`; on a client perhaps two seconds' updates more
     keep : number of versions to keep, the newest; with two, a damaged one loses no more than the work since the other
 
     Raises

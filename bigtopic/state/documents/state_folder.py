@@ -156,8 +156,8 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
     if need > free:
         raise SettingError(
             f"what this method remembers of documents needs {need:,} bytes for up to {n_passes} passes, and {folder} "
-            f"has {free:,} free; free space, take a folder on a larger disk (that of {argument('checkpoint', ...)}, "
-            "and without it the environment variable TMPDIR)"
+            f"has {free:,} free; free space, or put the folder on a larger disk with {argument('checkpoint', ...)} or, "
+            "without one, the environment variable TMPDIR"
             f"{either(', or keep fewer versions with Checkpoint(keep=)', '')}"
         )
 

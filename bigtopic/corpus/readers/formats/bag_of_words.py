@@ -119,8 +119,8 @@ def _read_market(file: File) -> TripleFile:
     header = _MARKET.match(file.sample)
     if header is None:
         raise InputError(
-            f"{file.path}: the header is not that of a Matrix Market file ('%%MatrixMarket matrix coordinate integer "
-            "general', comments, then 'rows columns entries'); correct it"
+            f"{file.path}: not a Matrix Market header ('%%MatrixMarket matrix coordinate integer general', comments, "
+            "then 'rows columns entries'); correct it"
         )
     layout, field, symmetry, *sizes = header.groups()
     if field.lower() not in _FIELDS or symmetry.lower() != b"general":

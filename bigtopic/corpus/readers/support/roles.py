@@ -302,7 +302,7 @@ def _bodies(table: Sample, options: Options) -> tuple[tuple[int, ...], dict[str,
 
 
 def _only_text(table: Sample) -> int | None:
-    """The only column of texts whose name is not that of ids or authors; of several, that of sentences beside labels.
+    """The only column of texts that is not named like ids or authors; of several, the sentences beside labels.
 
     Without names, the longest texts are the documents.
     """

@@ -1,4 +1,4 @@
-"""A run, made from a model, a corpus and settings: which documents each round has, and what every task is told."""
+"""Build a run from a model, a corpus and settings: its plan, and what every task and every step needs."""
 
 from __future__ import annotations
 
@@ -68,60 +68,67 @@ def make_run(
         When replicas have nothing to do: each pass is one update, or the run ends before they begin. When the run
         ends before a learned prior begins to move.
     """
-    kernel, hyper = model.method.load_kernel(), model.hyper()
+    method, kernel, hyper = model.method, model.method.load_kernel(), model.hyper()
     burn_in = kernel.burn_in(hyper.options)
-    _check_burn_in(model.method, burn_in)
+    _check_burn_in(method, burn_in)
     if replicas is not None and replicas > 1:
-        _check_replicas(model.method, replicas)
-    if schedule is not None and not _may_be_concurrent(model.method, kernel):
-        raise SettingError(
-            f"method {model.method.name!r}: its updates cannot begin from the same params, because they cannot be "
-            f"added, or depend on what is remembered of documents; give {argument('schedule', None)}"
-        )
-    parts = corpus.parts
-    entries = corpus.nnz / max(1, corpus.n_docs)
+        _check_replicas(method, replicas)
+    if schedule is not None:
+        _check_may_be_concurrent(method, kernel)
+    plan = _plan(model, kernel, corpus, batch_size, slice_size, order, replicas, replica_updates, schedule)
+    n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
+    share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
+    if schedule is None and replicas is not None and replicas > 1:
+        _warn_of_idle_replicas(plan, replicas, n_steps)
+    if n_steps is not None:
+        _warn_of_priors_at_rest(method, n_steps, plan.n_rounds == 1 and share <= 1)
+    work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+    settings = Settings(
+        method.schemes,
+        model.seed,
+        corpus.n_docs * share,
+        corpus.n_tokens * share,
+        method.inner,
+        n_steps,
+        method.prior_schemes,
+        method.average,
+        burn_in=burn_in,
+    )
+    return Run(corpus.parts, plan, work, settings)
+
+
+def _plan(
+    model: TopicModel,
+    kernel: Kernel,
+    corpus: Any,
+    batch_size: int | None,
+    slice_size: int | None,
+    order: str,
+    replicas: int | None,
+    replica_updates: int | None,
+    schedule: Schedule | None,
+) -> Plan:
+    """The rounds of the run, and how many replicas share them; for the arguments see `make_run`."""
     n_rounds = _n_rounds(corpus, batch_size)
     size = len(corpus.vocabulary), corpus.nnz / max(1, n_rounds), n_rounds
     if replicas is None:
-        n_replicas, n_updates = (
-            replicas_of_corpus(*size) if _may_divide(model.method) else (1, REPLICA_UPDATES)
-        )
-    else:
-        n_replicas, n_updates = replicas, replica_updates or REPLICA_UPDATES
-    plan = Plan(
-        [part.n_docs for part in parts],
-        entries,
+        replicas, replica_updates = replicas_of_corpus(*size) if _may_divide(model.method) else (1, None)
+    n_updates = replica_updates or REPLICA_UPDATES
+    return Plan(
+        [part.n_docs for part in corpus.parts],
+        corpus.nnz / max(1, corpus.n_docs),
         batch_size,
         slice_size,
         concurrent=_concurrent(model, kernel, corpus, batch_size),
         shuffled=order != "stored",
         seed=model.seed,
-        replicas=n_replicas,
+        replicas=replicas,
         replica_updates=n_updates,
-        undivided_rounds=undivided_rounds(*size, n_replicas, n_updates),
+        undivided_rounds=undivided_rounds(*size, replicas, n_updates),
         whole_minibatches=kernel.whole_minibatches,
         begin=model.cursor,
         schedule=schedule,
     )
-    n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
-    if schedule is None and replicas is not None and replicas > 1:
-        _warn_of_idle_replicas(plan, replicas, n_steps)
-    work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
-    share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
-    if n_steps is not None:
-        _warn_of_priors_at_rest(model.method, n_steps, plan.n_rounds == 1 and share <= 1)
-    settings = Settings(
-        model.method.schemes,
-        model.seed,
-        corpus.n_docs * share,
-        corpus.n_tokens * share,
-        model.method.inner,
-        n_steps,
-        model.method.prior_schemes,
-        model.method.average,
-        burn_in=burn_in,
-    )
-    return Run(parts, plan, work, settings)
 
 
 def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int | None) -> int:
@@ -136,11 +143,7 @@ def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int 
 def _may_be_concurrent(method: Method, kernel: Kernel) -> bool:
     """Whether updates may begin from the same params without a run being told to: where their changes can be added,
     and nothing is remembered of documents. Learned priors move with each of them."""
-    learned = (isinstance(scheme, LearnedPrior) for scheme in method.schemes.values())
-    linear = all(
-        prior or schemes.is_linear(scheme)
-        for prior, scheme in zip(learned, method.schemes.values(), strict=True)
-    )
+    linear = all(isinstance(s, LearnedPrior) or schemes.is_linear(s) for s in method.schemes.values())
     return kernel.state == "none" and method.inner == 1 and linear
 
 
@@ -166,6 +169,14 @@ def _check_burn_in(method: Method, burn_in: int) -> None:
         raise SettingError(
             f"method {method.name!r}: all of its {method.inner} inner iterations are burn-in ({burn_in}), so a round "
             "would have no statistics; choose a shorter burn-in"
+        )
+
+
+def _check_may_be_concurrent(method: Method, kernel: Kernel) -> None:
+    if not _may_be_concurrent(method, kernel):
+        raise SettingError(
+            f"method {method.name!r}: its updates cannot begin from the same params, because they cannot be added, "
+            f"or depend on what is remembered of documents; give {argument('schedule', None)}"
         )
 
 

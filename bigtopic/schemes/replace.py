@@ -4,12 +4,12 @@
 
     weights <- prior + S
 
-`ReplaceRows`: weights of the rows seen become prior + their statistics, the weights of other rows stay: rows that only
-their own documents say something about, such as authors whose documents are all in one minibatch.
+`ReplaceRows`: weights of the rows that occur become prior + their statistics, the weights of other rows stay: for rows
+that depend on their own documents alone, such as authors whose documents are all in one minibatch.
 
     weights_i <- prior + S_i    for rows i of the statistics
 
-`Keep`: an array stays as it is: what is counted for it is read by the schemes of other arrays.
+`Keep`: an array stays as it is; the schemes of other arrays read its statistics.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class ReplaceRows:
-    """Forget everything before this update about the rows that it has statistics of.
+    """Forget everything before this update about the rows that it has statistics for.
 
     Parameters
     ----------

@@ -31,9 +31,7 @@ __all__ = [
 
 Schedule = Callable[[int, int | None], float]
 
-UPDATES_PER_MISSED = (
-    2  # updates by which the time that params remember becomes shorter, for each that is missed
-)
+UPDATES_PER_MISSED = 2  # 1 / rate shrinks by this much for each update that is missed
 MOST_UPDATES = 100_000
 LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
@@ -98,8 +96,8 @@ def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
         usual = before(step, n_steps)
         if n_steps is None or usual <= last or step <= (first := n_steps - round(share * n_steps)):
             return usual
-        way = (step - first) / (n_steps - first)
-        between: float = usual ** (1.0 - way) * last**way
+        fraction = (step - first) / (n_steps - first)
+        between: float = usual ** (1.0 - fraction) * last**fraction
         return between
 
     return rate
@@ -153,8 +151,8 @@ class LearningRate:
 
 
 class PlainStep(LearningRate):
-    """A scheme whose step is one `add`, with numbers that follow from the sizes of the round: many steps may be done at
-    once, and are known before statistics are there."""
+    """A scheme whose step is one `add`, with factors that follow from the sizes of the round: many steps may be done at
+    once, and their factors are known before their statistics."""
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:
         """Weight and decay of `step`; `info` has neither arrays nor statistics."""

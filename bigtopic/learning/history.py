@@ -15,7 +15,7 @@ from bigtopic.wording import counted
 
 __all__ = ["History", "note_unused"]
 
-WORTH_SAYING = 10**8  # bytes on the disk; of less, only events tell
+WORTH_SAYING = 10**8  # bytes on the disk; only events report less
 
 
 class History:

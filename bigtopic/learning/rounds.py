@@ -150,7 +150,7 @@ def _move(
 
 
 def _say_where(error: Exception, name: str, scheme: Scheme, info: RoundInfo) -> None:
-    """Say in which step of which scheme this was raised."""
+    """Name the scheme and the update that raised this."""
     where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
     if isinstance(error, ModelError):
         raise ModelError(f"{where}: {error}") from error

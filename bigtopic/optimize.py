@@ -84,7 +84,7 @@ def ope(
     Raises
     ------
     SettingError
-        When an argument is not what it may be, or a function returns what is not a finite (n,) array.
+        When an argument is not allowed, or a function does not return a finite (n,) array.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class KernelResult(NamedTuple):
 @dataclass(frozen=True)
 class SliceLoop:
     """A kernel's compiled loop over the documents of a slice: the bits of `run`, without document state, randomness,
-    document topics and what is only offered.
+    document topics and statistics that are only offered.
 
     Attributes
     ----------

@@ -121,7 +121,7 @@ def command(
     """Learn topics from CORPUS and write them to MODEL.
 
     The method says what is learned: topics of documents, of authors (such as author-vb), or of rows and columns (such
-    as dual-mf), which have options of their own.
+    as dual-mf), which have other options.
 
     Ctrl-C ends the training early, writes the topics learned so far and exits with 130; SIGTERM does the same and exits
     with 143. After these and --max-time, a line on standard error says how many passes were made. With --checkpoint and

@@ -129,7 +129,7 @@ class TopicLearning(DocumentQuestions):
         return model
 
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
-        """Begin with what is given, if anything, for a corpus or a stream of so many tokens and documents."""
+        """Begin with the given `init`, if any, for a corpus or a stream of so many tokens and documents."""
         if self.init is not None:
             begin_with(model, self.init, n_tokens, n_docs, self.progress)
 

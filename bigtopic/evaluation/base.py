@@ -142,7 +142,7 @@ class Setting(NamedTuple):
 
 
 def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, under the settings' current names; an old name that another setting has now is that setting's."""
+    """The given settings under their current names; an old name that another setting has now means that setting."""
     old = {setting.formerly: name for name, setting in settings.items()}
     return current_names(given, {former: old[former] for former in old.keys() - settings.keys() - {""}})
 

@@ -340,13 +340,8 @@ def _corpus_reader(source: Corpus, split_documents: Any, keep_text: bool | None)
 
 
 def _to_extend(root: Place, found: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
-    """The existing corpus, if it is to be extended; None for a new corpus.
-
-    Raises
-    ------
-    CorpusExists
-        When there is one that is neither to be replaced nor to be extended.
-    """
+    """The existing corpus, if it is to be extended; None for a new corpus. Refuses a corpus that is neither to be
+    replaced nor to be extended."""
     if found is not None and not overwrite and not append:
         raise CorpusExists(
             f"there is a corpus at {root.url}; pass {argument('overwrite', True)} to replace it, "
@@ -371,13 +366,8 @@ def _is_pruned(limits: Mapping[str, Any]) -> bool:
 
 
 def _rewritten(source: Any, transaction: Transaction) -> Manifest | None:
-    """The corpus that is rewritten in place, if the source is that corpus.
-
-    Raises
-    ------
-    CorpusLocked
-        When documents or authors were added since the source was opened.
-    """
+    """The corpus, if it is the source, to be rewritten in place. Refuses it if documents or authors were added since
+    the source was opened."""
     now = transaction.old
     if now is None or not isinstance(source, Corpus) or source.url != transaction.root.url:
         return None

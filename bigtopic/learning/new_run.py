@@ -207,9 +207,8 @@ def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool) -> None:
         begins = [setting(f"{name}.begin", scheme.begin) for name, scheme in late.items()]
         warn(
             f"{' and '.join(argument(f'learn_{name}') for name in late)}: nothing is learned, because this run ends "
-            "with update "
-            f"{n_steps} and learning begins with update {first}, when topics have begun to differ; choose more passes, "
-            f"a smaller {argument('batch_size')}, or smaller values than {' and '.join(begins)}"
+            f"with update {n_steps} and learning begins with update {first}, when topics have begun to differ; choose "
+            f"more passes, a smaller {argument('batch_size')}, or smaller values than {' and '.join(begins)}"
         )
 
 
@@ -229,7 +228,7 @@ def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> No
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:
-    """The run with the files of the documents' state, where the kernel has one that lives as long as the run."""
+    """The run with the files of document state, where the kernel has state that lives as long as the run."""
     kernel = run.work.kernel
     if kernel.state != "run":
         return run

@@ -38,7 +38,7 @@ def values_beside(
     divided: bool,
     options: Mapping[str, Any] | None,
 ) -> dict[Name, Iterable[Any]]:
-    """What is given beside a source, by argument: ("ids",), ("authors",) or ("columns", name); or ("rows",).
+    """Values given beside a source, by argument: ("ids",), ("authors",) or ("columns", name); or ("rows",).
 
     Parameters
     ----------

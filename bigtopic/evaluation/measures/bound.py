@@ -2,13 +2,13 @@
 
     L = E_q[log p(words, everything hidden)] - E_q[log q]  <=  log p(words | priors)
 
-with q the Dirichlet distributions of the model's arrays (topics' words, and authors' topics) and, of each document,
-what is best given these. L is a sum of terms of the documents and, for each array, minus the divergence of its q from
-its prior. Documents are inferred until they rest, or for 100 iterations, with the same settings for every model, so
+with q the Dirichlet distributions of the model's arrays (topics' words, and authors' topics) and, for each document,
+the best q given these. L is a sum of terms of the documents and, for each array, minus the divergence of its q from its
+prior. Documents are inferred until they converge, or for 100 iterations, with the same settings for every model, so
 that bounds of models with the same kind of q compare, whatever the method that learned them.
 
-On documents that the model has not learned from, L is a bound too, but a loose one: the terms of the arrays are those
-of the training documents. Compare the part of the documents alone there.
+On documents that the model has not learned from, L is a bound too, but a loose one: the terms of the arrays belong to
+the training documents. Compare the part of the documents alone there.
 
 References
 ----------

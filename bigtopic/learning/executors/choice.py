@@ -68,9 +68,8 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
     longer = argument("replica_updates", enough)
     warn(
         f"{argument('replicas', plan.replicas)}: the {n_updates} updates of an exchange take about "
-        f"{seconds * 1000:.0f} ms "
-        f"on one thread, and adding the changes {SUM_SECONDS * 1000:.0f} ms or more, so one replica is faster: set "
-        f"{argument('replicas', 1)}{f', or {longer}' if fits else ''}, or a larger "
+        f"{seconds * 1000:.0f} ms on one thread, and adding the changes {SUM_SECONDS * 1000:.0f} ms or more, so one "
+        f"replica is faster: set {argument('replicas', 1)}{f', or {longer}' if fits else ''}, or a larger "
         f"{argument('batch_size')}"
     )
 

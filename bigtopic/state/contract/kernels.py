@@ -323,7 +323,7 @@ def check_doc_topics(kernel: Kernel, docs: Docs, hyper: Hyper, result: Any) -> n
 
 
 def check_scratch(kernel: Kernel, scratch: Any) -> Scratch:
-    """What a kernel says of its memory. Raises ModelError like `check_result`."""
+    """The memory that a kernel declares. Raises ModelError like `check_result`."""
     if (
         isinstance(scratch, Scratch)
         and all(isinstance(sizes, Sequence) for sizes in (scratch.pooled, scratch.derived))
@@ -336,7 +336,7 @@ def check_scratch(kernel: Kernel, scratch: Any) -> Scratch:
 
 
 def check_cost(kernel: Kernel, cost: Any) -> float:
-    """What a kernel says of its time. Raises ModelError like `check_result`."""
+    """The cost that a kernel declares. Raises ModelError like `check_result`."""
     if _is_size(cost):
         return float(cost)
     raise ModelError(f"kernel {kernel.name!r}: cost returned {cost!r:.60}, but must return a number from 0")

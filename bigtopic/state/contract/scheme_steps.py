@@ -68,7 +68,7 @@ def checked(
     """The arguments of `types.MutableArray.add`. Raises ModelError like `check_rows`."""
     if not isinstance(stats, AxisStats):
         raise ModelError(f"it adds {type(stats).__name__}, but must add an AxisStats of ids and values")
-    if stats.sums is None:  # what a kernel has returned has the rows of its documents
+    if stats.sums is None:  # statistics of a kernel have the rows of its documents
         check_rows(stats.ids, array.n_rows)
     n_ids = array.n_rows if stats.ids is None else len(stats.ids)
     check_values(

@@ -99,7 +99,7 @@ def _open_svmlight(files: Sequence[File], options: Options) -> PairsReader:
 def _is_matrix_market(file: File) -> float:
     if file.sample[:14].lower() == b"%%matrixmarket":
         return 0.95
-    return 0.9 if file.name.lower().endswith(".mtx") else 0.0  # the header is wrong, and is said to be
+    return 0.9 if file.name.lower().endswith(".mtx") else 0.0  # a wrong header gets a message
 
 
 def _open_matrix_market(files: Sequence[File], options: Options) -> TriplesReader | matrix.MatrixReader:

@@ -45,7 +45,7 @@ _NAME_THEM = "{}, {} and {}".format(*(argument(f"{role}_column", ...) for role i
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of a table before it is read.
+    """A table before it is read: names and first values of its columns.
 
     names : of the columns
     first : position -> the first values of the column, as Python has them

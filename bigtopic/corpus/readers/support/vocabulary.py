@@ -97,7 +97,7 @@ def words_of_file(file: File) -> list[str]:
         raise InputError(
             f"vocabulary file {file.path} does not exist or is not a file; check the path (a model: load it first)"
         )
-    data = file.content(_LIMIT, "a vocabulary; name its words in a file of their own, one per line")
+    data = file.content(_LIMIT, "a vocabulary; name its words in a separate file, one per line")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -73,7 +73,7 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
 @contextmanager
 def _failures_released(client: Any, futures: Sequence[Any]) -> Iterator[None]:
     """Release failed futures if one fails: a client keeps their exceptions, whose frames keep future and topics. Raises
-    `Cancelled` if somebody cancelled them."""
+    `Cancelled` if a user or a program cancelled them."""
     try:
         yield
     except BaseException as error:

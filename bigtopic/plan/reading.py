@@ -99,7 +99,7 @@ class BlockReader:
 
 @contextmanager
 def _answered(future: Future[Block]) -> Iterator[None]:
-    """Fail the future if the body is interrupted, so that no thread waits for a block that nobody will read."""
+    """Fail the future if the body is interrupted, so that no thread waits for a block that will not be read."""
     try:
         yield
     except BaseException as error:

@@ -46,7 +46,7 @@ def begin_with(
     ----------
     init : the path of a model, or whatever `evaluation.source.topics_of` takes
     n_tokens, n_docs : of the corpus, or of the assumed stream
-    show : whether to say on standard error what became of the weight of `init`; None as True
+    show : whether a line on standard error tells the weight that `init` got; None as True
 
     Raises
     ------

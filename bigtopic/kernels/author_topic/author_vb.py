@@ -156,8 +156,8 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 def document_bounds(docs: Docs, view: View, hyper: Hyper | None = None) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    With both arrays as "mean", the log probability of each document given its authors. Arguments and errors are those
-    of `run`; `hyper` is unused.
+    With both arrays as "mean", the log probability of each document given its authors. Arguments and errors as for
+    `run`; `hyper` is unused.
     """
     return _inferred(docs, view, with_bound=True)[1]
 

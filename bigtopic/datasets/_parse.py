@@ -21,7 +21,6 @@ from pathlib import Path
 
 __all__ = ["documents_of", "documents_of_file", "n_words", "prose"]
 
-
 _UNDERLINE = re.compile(r"[-=~^*#+\"'`.:_|\s]{3,}")
 _CODE_SECTIONS = {"example", "examples", "usage", "references", "see also", "doctest", "doctests"}
 _LIST_SECTIONS = {

@@ -25,7 +25,6 @@ from bigtopic.support import discovery
 
 __all__ = ["CURVES", "Plot", "draw", "load", "names"]
 
-
 _PACKAGE = "bigtopic.plots"
 _NEEDS = {
     "corpus": "documents; give a corpus, or its path",

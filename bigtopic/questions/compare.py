@@ -39,7 +39,6 @@ __all__ = [
     "tree_of",
 ]
 
-
 MEASURES = ("hellinger", "cosine")
 
 

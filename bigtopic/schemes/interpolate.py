@@ -63,7 +63,6 @@ from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Interpolate", "InterpolateNormalised", "InterpolateRaw", "InterpolateRows"]
 
-
 SCALES = ("documents", "tokens")
 
 

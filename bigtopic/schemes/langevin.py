@@ -51,7 +51,6 @@ from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Langevin", "LangevinStep", "LazyLangevin", "generators"]
 
-
 BLOCK_ROWS = 1 << 12
 
 

@@ -53,7 +53,6 @@ from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "OwnPrior", "OwnRowPrior", "sampled_rows"]
 
-
 _ROWS = 4096  # at once
 
 

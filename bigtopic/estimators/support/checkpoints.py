@@ -32,7 +32,6 @@ __all__ = [
     "without_password",
 ]
 
-
 NOT_KEPT = ("client",)  # a connection, good for this process only
 # And a user, in each link of a chained URL. A secret may hold a "/" that is not escaped; a port may not.
 _PASSWORD = re.compile(r"(://)(?:[^/]*@|[^/:@]*:(?!:|\d+/)(?:(?!::)[^@])*@)")

@@ -30,7 +30,6 @@ from bigtopic.state.model import ModelTopics, TopicModel
 
 __all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
 
-
 RANDOM_JOINT = "joint"
 _ALL = "the corpus or stream"
 _OF_ONE = 1e-3  # from a sum of probabilities

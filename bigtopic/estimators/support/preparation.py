@@ -39,7 +39,6 @@ __all__ = [
     "warn_of_small_calls",
 ]
 
-
 _FREQUENT = 200  # words that are looked at
 _DOMINANT = 0.2  # share of the tokens; stop words are half of prose
 _SEVERAL = 5  # different ones: names of columns may happen to be on a list

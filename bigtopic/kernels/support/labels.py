@@ -42,7 +42,6 @@ __all__ = [
     "sweep_labels",
 ]
 
-
 TOGETHER = 4
 
 

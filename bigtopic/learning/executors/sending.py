@@ -26,7 +26,6 @@ __all__ = ["Sender"]
 
 Result = TypeVar("Result")
 
-
 REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight)
 
 

@@ -37,7 +37,6 @@ from bigtopic.types import Hyper, StateSpec
 
 __all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
 
-
 REMEDY = (
     "this method keeps labels of documents in files of the driver's machine: use workers on this machine, "
     f"or {ON_THREADS}"

@@ -95,11 +95,11 @@ def train(
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
-        asked, compares = (run, model.params, model.axes), limits.tol > 0
+        estimated, compares = (run, model.params, model.axes), limits.tol > 0
         working = 1 if client is not None else n_threads or cluster.default_threads()
         if n_threads is None:
-            working = fitting_threads(*asked, working, compares=compares)
-        check_memory(*asked, working, compares=compares)
+            working = fitting_threads(*estimated, working, compares=compares)
+        check_memory(*estimated, working, compares=compares)
         run = with_document_state(run, model, corpus, client)
         engine = _chosen_executor(run, model, client, working) if executor is None else executor(run)
         # A worker may be in this process

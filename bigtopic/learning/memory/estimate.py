@@ -217,8 +217,8 @@ def memory_of_workers(client: Any, known: Mapping[str, Memory]) -> dict[str, Mem
     }
     if found.keys() <= known.keys():
         return found
-    asked: dict[str, Any] = {address: None for address in described if address not in found}
-    answers = workers.ask(client, _memory_here, known=asked | dict(known))
+    unlimited: dict[str, Any] = {address: None for address in described if address not in found}
+    answers = workers.ask(client, _memory_here, known=unlimited | dict(known))
     # A worker that does not answer counts as empty
     return found | {address: answers[address] for address in found if answers.get(address)}
 

@@ -88,7 +88,7 @@ def _failures_released(client: Any, futures: Sequence[Any]) -> Iterator[None]:
 def _refuse_cancelled(client: Any, error: CancelledError) -> None:
     """Raise `Cancelled` if a person or a program cancelled the task, and not Dask."""
     reason = getattr(error, "reason", LOSSES[0])
-    lost = reason in LOSSES or (reason == NO_REASON and not _cancelled_lately(client))
+    lost = reason in LOSSES or (reason == NO_REASON and not _cancelled_recently(client))
     if client.status == "running" and not lost:
         how = (
             "the cluster was restarted"
@@ -102,7 +102,7 @@ def _refuse_cancelled(client: Any, error: CancelledError) -> None:
         ) from error
 
 
-def _cancelled_lately(client: Any) -> bool:
+def _cancelled_recently(client: Any) -> bool:
     """Whether a client asked the scheduler to cancel tasks, in the last seconds of what the scheduler remembers."""
     events = [event for topic in client.get_events().values() for event in topic]
     newest = max((when for when, _ in events), default=0.0)
@@ -164,7 +164,7 @@ def _next_worker(client: Any) -> str | None:
 def _sent_to(client: Any, worker: str | None, key: str, data: Any, seconds: float) -> Any:
     def look() -> None:
         found = workers.look(client)
-        if found.silent and found.well and (worker is None or worker in found.silent):
+        if found.silent and found.accepting and (worker is None or worker in found.silent):
             raise _Silent
 
     # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data

@@ -247,13 +247,13 @@ class Heartbeats:
 
     workers : the scheduler's report on each, by address
     silent : addresses of workers that it has not heard from for `UNHEARD_SECONDS`
-    well : addresses of the others that accept work
+    accepting : addresses of the others that accept work
     """
 
     def __init__(self) -> None:
         self.workers: Description = {}
         self.silent: frozenset[str] = frozenset()
-        self.well: frozenset[str] = frozenset()
+        self.accepting: frozenset[str] = frozenset()
         self._answered = True
         # By address: the time of the last heartbeat, on the scheduler's clock, and since when it is the last, on ours
         self._last: dict[str, tuple[float, float]] = {}
@@ -281,7 +281,7 @@ class Heartbeats:
         known = self.silent
         self.silent = frozenset(w for w, (_, since) in self._last.items() if now - since > UNHEARD_SECONDS)
         running = frozenset(w for w, worker in self.workers.items() if worker["status"] == "running")
-        self.well = running - self.silent
+        self.accepting = running - self.silent
         for address in sorted(self.silent - known):
             warn(
                 f"the Dask scheduler has not heard from worker {address} for {UNHEARD_SECONDS} seconds, and the "

@@ -22,7 +22,6 @@ __all__ = [
     "check_rows",
     "checked",
     "checked_prior",
-    "decays_too_much",
 ]
 
 # Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
@@ -149,13 +148,6 @@ def checked_prior(prior: Any, n_rows: int, n_components: int) -> np.ndarray:
             f"it gives a prior from {table.min():g} to {table.max():g}, but must give one from 0 to {LARGEST_PRIOR:g}"
         )
     return table
-
-
-def decays_too_much(name: str) -> ModelError:
-    """The error of a scheme whose changes cannot be added across replicas."""
-    return ModelError(
-        f"the scheme of array {name!r} declares `is_linear`, but decays more than `info.largest_step` allows"
-    )
 
 
 def check_moved(arrays: Mapping[str, Any], doc_topic_prior: Any = None) -> None:

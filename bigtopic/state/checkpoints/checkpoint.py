@@ -380,6 +380,6 @@ class CheckpointFolder:
         replace_group(self._place, about, sweep=True)
         if again:
             warn(
-                f"{self._place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes "
+                f"{self._place.url}/{ROOT} was missing or damaged, and was written again; find out what else changes "
                 "files in this folder"
             )

@@ -279,7 +279,7 @@ def restore_about(place: Place, about: About) -> None:
     if json.dumps(found) != json.dumps({FORMAT: about.as_json()}):
         write_about(place, about)
         warn(
-            f"{place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes files in "
+            f"{place.url}/{ROOT} was missing or damaged, and was written again; find out what else changes files in "
             "this folder"
         )
 

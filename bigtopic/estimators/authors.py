@@ -18,9 +18,9 @@ from bigtopic.evaluation.subject import over_blocks
 from bigtopic.inference.authors import MappedModel, Values, candidates, likeliest, log_probabilities
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS
-from bigtopic.state.contract.rules import is_number, is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import mean_rows
+from bigtopic.support.numbers import is_number, is_whole
 
 __all__ = ["AuthorQueries"]
 

@@ -28,8 +28,8 @@ from bigtopic.errors import (
     argument,
 )
 from bigtopic.ingestion.text import left_out
-from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
+from bigtopic.support.numbers import is_whole
 
 __all__ = [
     "as_corpus",

@@ -45,7 +45,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import LearningRate, check, is_number
+from bigtopic.schemes.schedule import LearningRate, check
+from bigtopic.support.numbers import is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Add", "AddToPrior", "DecayAdd"]

@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, argument, warn
-from bigtopic.schemes.schedule import LearningRate, first_update_after, is_number
+from bigtopic.schemes.schedule import LearningRate, first_update_after
+from bigtopic.support.numbers import is_number
 from bigtopic.types import RoundInfo
 
 __all__ = [

@@ -56,9 +56,9 @@ from bigtopic.schemes.schedule import (
     LearningRate,
     PlainStep,
     decaying_end,
-    is_number,
     staleness_corrected_rate,
 )
+from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Interpolate", "InterpolateNormalised", "InterpolateRaw", "InterpolateRows"]

@@ -46,7 +46,8 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.schemes.schedule import check, is_number, robbins_monro
+from bigtopic.schemes.schedule import check, robbins_monro
+from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Langevin", "LangevinStep", "LazyLangevin", "generators"]

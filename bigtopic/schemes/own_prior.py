@@ -48,7 +48,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
-from bigtopic.schemes.schedule import is_number
+from bigtopic.support.numbers import is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "OwnPrior", "OwnRowPrior", "sampled_rows"]

@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Keep", "Replace", "ReplaceRows"]
@@ -51,7 +52,7 @@ class ReplaceRows:
     first: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer) or self.first < 0:
+        if not is_whole(self.first) or self.first < 0:
             raise SettingError(f"first={self.first!r}: must be a whole number of rows, 0 or more")
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from bigtopic.errors import SettingError, argument, either
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "constant",
     "decaying_end",
     "first_update_after",
-    "is_number",
     "joined",
     "robbins_monro",
     "staleness_corrected_rate",
@@ -213,10 +213,5 @@ def check(
         )
     if not is_number(scale) or not 0.0 < scale < np.inf:
         raise SettingError(f"{of}_scale={scale!r}: must be a positive number")
-    if not isinstance(hold, int | np.integer) or isinstance(hold, bool) or hold < 0:
+    if not is_whole(hold) or hold < 0:
         raise SettingError(f"hold={hold!r}: must be a whole number of updates, 0 or more")
-
-
-def is_number(value: object) -> bool:
-    """Whether this is a number, of Python or NumPy, and not a truth value."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

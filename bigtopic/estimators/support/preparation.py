@@ -20,9 +20,9 @@ from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.declarations import array_specs
-from bigtopic.state.contract.rules import is_number
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
+from bigtopic.support.numbers import is_number
 from bigtopic.wording import counted
 
 __all__ = [

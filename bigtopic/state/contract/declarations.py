@@ -28,12 +28,11 @@ from bigtopic.state.contract.rules import (
     check_kinds,
     check_storable,
     choose,
-    is_number,
-    is_whole,
     plain,
     require,
 )
 from bigtopic.state.running_mean import COUNT, MEAN, specs
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["array_specs", "check_method", "check_model", "check_options", "check_scheme"]

@@ -20,11 +20,10 @@ from bigtopic.state.contract.rules import (
     check_kinds,
     check_storable,
     choose,
-    is_number,
-    is_whole,
     require,
 )
 from bigtopic.storage import row_arrays
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.types import Bound, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, StateSpec, View
 
 __all__ = [

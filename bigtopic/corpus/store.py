@@ -247,7 +247,7 @@ class Corpus(DocumentsInParts):
 
         if any(isinstance(part, PartView) for part in self.parts):
             raise SettingError(
-                "this is a view; attach the authors to the corpus that it is of, then take the view again"
+                "this is a view; attach the authors to the whole corpus, then take the view again"
             )
         if self.url is None:
             return in_memory(self, authors)

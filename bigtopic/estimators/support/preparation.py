@@ -119,8 +119,8 @@ def _check_learned(name: str, shape: Any, prior: Any) -> None:
     numbers = [one for one in np.asarray(prior, object).ravel() if isinstance(one, int | float | np.number)]
     if not all(LEAST <= one <= MOST for one in numbers):
         raise SettingError(
-            f"{argument(name, prior)}: a prior that is learned stays from {LEAST:g} to {MOST:g}; begin with such a "
-            "one, or leave the prior out"
+            f"{argument(name, prior)}: a learned prior stays between {LEAST:g} and {MOST:g}; begin with one in this "
+            "range, or leave the prior out"
         )
 
 

@@ -199,7 +199,7 @@ def first_values(matrix: Any) -> np.ndarray:
 
 def _check_shape(shape: tuple[int, int], name: str) -> None:
     if min(shape) < 0 or shape[1] > MOST_WORDS:
-        raise InputError(f"{name} has shape {shape}, which cannot be; write it again")
+        raise InputError(f"{name} has shape {shape}, which is impossible; write it again")
 
 
 def _offsets(stored: Any, n: int, name: str) -> np.ndarray:

@@ -193,7 +193,7 @@ def _check_entries(header: TripleFile) -> None:
     for chunk in pieces(header.file, whole=True):
         if not bytes(chunk.data[max(0, -size) :]).isascii():  # SciPy may crash
             raise InputError(
-                f"{header.file.path} holds bytes that are not of numbers below its header; get it again"
+                f"{header.file.path} holds other bytes than numbers below its header; get it again"
             )
         wrong = None if header.dense else longer.search(chunk.data, max(0, -size))
         if wrong is not None:  # SciPy passes over the rest

@@ -45,7 +45,9 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
 )
 @option("--passes", "max_iter", type=COUNT, help="Passes over the corpus; default the method's.")
 @option(
-    "--max-time", type=duration, help="Time limit, such as 90s, 10m or 1h30m; it starts anew with each --resume."
+    "--max-time",
+    type=duration,
+    help="Time limit, such as 90s, 10m or 1h30m; it starts anew with each --resume.",
 )
 @option("--batch-size", type=COUNT, help="Documents per update; default the method's.")
 @option(

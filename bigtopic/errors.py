@@ -76,7 +76,7 @@ def argument(name: str, value: object = _NO_VALUE) -> str:
 
 
 def either(python: str, shell: str) -> str:
-    """What a message says to users of Python, or to those of a shell.
+    """Wording that depends on how the user runs the package: from Python or in a shell.
 
     Examples
     --------

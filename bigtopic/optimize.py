@@ -23,13 +23,14 @@ Reference: Than and Doan (2017), "Guaranteed inference in topic models", section
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.schemes.dirichlet import dirichlet_mle
+from bigtopic.support.numbers import is_whole
 
 __all__ = ["Maximum", "box", "dirichlet_mle", "l1_ball", "ope", "simplex"]
 
@@ -84,7 +85,7 @@ def ope(
     Raises
     ------
     SettingError
-        When an argument is not what it may be, or a function returns what is not a finite (n,) array.
+        When an argument is not allowed, or a function does not return a finite (n,) array.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def ope(
     >>> found.point.round(1)
     array([0.4, 0.4, 0.2])
     """
-    if isinstance(n_iter, bool) or not isinstance(n_iter, Integral) or n_iter < 1:
+    if not is_whole(n_iter) or n_iter < 1:
         raise SettingError(f"n_iter={n_iter!r}: must be a whole number of at least 1")
     if not _is_real(p) or not 0 < p < 1:
         raise SettingError(

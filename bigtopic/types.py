@@ -98,7 +98,7 @@ class KernelResult(NamedTuple):
 @dataclass(frozen=True)
 class SliceLoop:
     """A kernel's compiled loop over the documents of a slice: the bits of `run`, without document state, randomness,
-    document topics and what is only offered.
+    document topics and statistics that are only offered.
 
     Attributes
     ----------
@@ -268,13 +268,13 @@ class Kernel:
     components : name of the component count that the columns of `doc_topics` have; None for the model's first
     interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given, unless
         slices are whole minibatches
-    whole_minibatches : a call gets all documents of a minibatch: topics begin anew in each call, so those of two calls
-        are not the same and cannot be added. `slice_size` is then not a setting
+    whole_minibatches : a call gets all documents of a minibatch: topics begin anew in each call, so the topics of two
+        calls are different ones and cannot be added. `slice_size` is then not a setting
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
         iteration of a round ("round"), and for documents that the model has not seen ("run")
     bound : whether there is a variational bound: info["bound"], where there is an option of that name and it is true;
-        a `Bound` instead of True also computes that of a fitted model
+        a `Bound` instead of True also computes the bound of a fitted model
     dtype : NumPy's name for the dtype of the statistics, or a function of the options; to estimate a run's memory
     paper : source of the equations
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only

@@ -13,8 +13,8 @@ _KEPT = frozenset(
 def printable(text: str) -> str:
     r"""The text, with everything that a terminal would interpret written as an escape.
 
-    That is control characters (escape sequences begin with one; line ends are among them), those of C1, marks that
-    change the direction of writing, halves of characters, and codes without a character.
+    That is control characters, C1 included (escape sequences begin with one; line ends are among them), marks that
+    change the direction of writing, halves of surrogate pairs, and unassigned code points.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def _facts_of_topics(url: str, verify: bool) -> dict[str, Any]:
 
 
 def _topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Those of the model that wrote the store include a fingerprint, which is among the facts of that model."""
+    """Lines on a store of topics. `bigtopic info` shows the same fingerprint for the model that wrote the store."""
     model, writer = facts["model"], ""
     if model is not None:
         settings = ", ".join(f"{name} {model.get(name)}" for name in ("seed", "updates"))

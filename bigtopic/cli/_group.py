@@ -27,7 +27,6 @@ from bigtopic.wording import printable
 
 __all__ = ["CONFIG", "INTERRUPTED", "TERMINATED", "Verbs", "command_of"]
 
-
 _ORDER = (
     "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "topics", "find",
     "show", "evaluate", "infer", "similar", "report", "plot",

@@ -51,7 +51,7 @@ def aside(text: str) -> None:
 
 
 def result(value: Any, shown: str | Mapping[str, str], as_json: bool) -> None:
-    """A value as JSON, or what is shown of it: a line, or figures."""
+    """Show a value as JSON, or for people: a line, or figures."""
     if as_json:
         to_json(value)
     elif isinstance(shown, str):

@@ -183,4 +183,4 @@ def _require_apart(paths: Sequence[str]) -> None:
             problem = f"{earlier} is inside {path}"
         else:
             continue
-        raise click.UsageError(f"{problem}: give each corpus a path of its own")
+        raise click.UsageError(f"{problem}: give each corpus a different path")

@@ -152,7 +152,7 @@ class _WithFormats(Command):
     "--max-df",
     type=number,
     help="Drop words in more documents than this number, or a share such as 0.5, the default for text of 100 documents "
-    "or more, which keeps what is all that a document has.",
+    "or more, which keeps the words of documents that have no others.",
 )
 @option("--max-features", type=COUNT, help="Keep only the most frequent words.")
 @option("--min-doc-length", type=IntRange(0), default=0, help="Drop documents with fewer tokens left.")

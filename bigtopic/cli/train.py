@@ -45,7 +45,9 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
 )
 @option("--passes", "max_iter", type=COUNT, help="Passes over the corpus; default the method's.")
 @option(
-    "--max-time", type=duration, help="Time limit, such as 90s, 10m or 1h30m; each --resume has it again."
+    "--max-time",
+    type=duration,
+    help="Time limit, such as 90s, 10m or 1h30m; it starts anew with each --resume.",
 )
 @option("--batch-size", type=COUNT, help="Documents per update; default the method's.")
 @option(
@@ -121,7 +123,7 @@ def command(
     """Learn topics from CORPUS and write them to MODEL.
 
     The method says what is learned: topics of documents, of authors (such as author-vb), or of rows and columns (such
-    as dual-mf), which have options of their own.
+    as dual-mf), which have other options.
 
     Ctrl-C ends the training early, writes the topics learned so far and exits with 130; SIGTERM does the same and exits
     with 143. After these and --max-time, a line on standard error says how many passes were made. With --checkpoint and

@@ -34,6 +34,7 @@ from bigtopic.corpus.stored.writer import ArrayWriter, write_names
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import CorpusLocked, InputError
 from bigtopic.storage.place import Place, zarr_store
+from bigtopic.support.numbers import is_whole
 
 __all__ = ["DocumentAuthors", "attach", "document_authors", "in_memory", "nearest", "with_mapping"]
 
@@ -169,7 +170,7 @@ def _is_id(value: Any, index: Mapping[str, int]) -> bool:
 def _id(value: Any) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if is_whole(value):
         return str(int(value))
     raise InputError(f"{value!r} is not a document id; give ids as text, or source rows as integers")
 

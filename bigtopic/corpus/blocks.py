@@ -1,4 +1,4 @@
-"""Blocks of documents: as a reader returns them (`RawBlock`), and operations on those of a corpus.
+"""Blocks of documents: as a reader returns them (`RawBlock`), and operations on the blocks of a corpus.
 
 Subset, join, map words: plain NumPy, linear in the entries.
 """

@@ -304,7 +304,7 @@ class DocumentsInParts:
         return by_positions(self.parts, self._starts, np.sort(where[places]))
 
     def recounted(self) -> Self:
-        """This corpus with a vocabulary whose frequencies are those of exactly these documents (one pass for views)."""
+        """This corpus with a vocabulary whose frequencies count exactly these documents (one pass for views)."""
         if self.counted:
             return self
         n_words = self.n_words

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
+from bigtopic.support.numbers import is_whole
 
 __all__ = ["by_source", "checked_seed", "document_keys", "key_bounds", "mix", "source_order"]
 
@@ -41,7 +42,7 @@ def checked_seed(seed: Any) -> int:
     SettingError
         When it is not a whole number.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+    if not is_whole(seed):
         raise SettingError(f"{argument('random_state', seed)}: give a whole number")
     return int(seed)
 

@@ -45,7 +45,7 @@ class Corpus(DocumentsInParts):
     columns : names of further columns
     has_ids : whether the source named its documents
     url : where the corpus is stored; None in memory
-    counted : whether the vocabulary's frequencies are those of exactly these documents
+    counted : whether the vocabulary's frequencies count exactly these documents
     word_limits : limits on the words, and whether new ones are taken, see `bigtopic.append`
     ingestion_ : what the last `ingest`, `append` or `compact` took the source for, and left out; None in memory
     """
@@ -247,7 +247,7 @@ class Corpus(DocumentsInParts):
 
         if any(isinstance(part, PartView) for part in self.parts):
             raise SettingError(
-                "this is a view; attach the authors to the corpus that it is of, then take the view again"
+                "this is a view; attach the authors to the whole corpus, then take the view again"
             )
         if self.url is None:
             return in_memory(self, authors)

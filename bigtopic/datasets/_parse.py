@@ -3,10 +3,9 @@
 `python -m bigtopic.datasets._parse` reads pairs of lines (module name, path) from standard input and writes
 one JSON record per document to standard output. Source is parsed, never imported and never executed.
 
-Prose is what is left of a docstring without markup, code, tables and section furniture. This knows reStructuredText,
-numpydoc, Google's sections and Sphinx fields, as far as they hide prose. A word that only says where a section begins
-("Parameters", "Returns") or what type an argument has is furniture: it is in every docstring and would be in every
-topic.
+Prose is a docstring without markup, code, tables and boilerplate. This knows reStructuredText, numpydoc, Google's
+sections and Sphinx fields, as far as they hide prose. A word that only says where a section begins ("Parameters",
+"Returns") or what type an argument has is boilerplate: it is in every docstring and would be in every topic.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["documents_of", "documents_of_file", "n_words", "prose"]
-
 
 _UNDERLINE = re.compile(r"[-=~^*#+\"'`.:_|\s]{3,}")
 _CODE_SECTIONS = {"example", "examples", "usage", "references", "see also", "doctest", "doctests"}

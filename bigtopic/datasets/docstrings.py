@@ -1,7 +1,7 @@
 """Text that is on every machine: documentation strings of the standard library and of installed packages.
 
 A document is a module, class or function; its author is the top-level module. Files are read as source text
-and parsed in processes of their own; nothing is imported or executed.
+and parsed in separate processes; nothing is imported or executed.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
     """
 
     _priors: ClassVar = ("author_topic_prior", "topic_word_prior")
-    _models: ClassVar = "topics of authors, such as those of method 'author-vb'"
+    _models: ClassVar = "topics of authors, as in method 'author-vb'"
     author_topic_prior: float | np.ndarray | None
     learn_author_topic_prior: str | None
 
@@ -248,8 +248,8 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
             return
         if not earlier.n_docs:
             raise InputError(
-                f"all documents are from row {first} on, and those that the model has learned from are not there: give "
-                "the corpus of fit with documents appended; partial_fit learns from new documents alone"
+                f"all documents are from row {first} on, and the ones that the model has learned from are missing: "
+                "give the corpus of fit with documents appended; partial_fit learns from new documents alone"
             )
         found = counted_authors(earlier, **self._workers())
         assert found.words is not None
@@ -262,10 +262,10 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
             assert names.words is not None
             worst = int(np.argmax(wrong))
             raise InputError(
-                f"the documents before row {first} are not those that the model has learned from: {there[worst]} of "
-                f"them are by {names.words[worst]!r}, and it has seen {seen[worst]}; give the corpus of fit with "
-                "documents appended"
-                f"{either(', and first_new=, the source row of the first of these, if fit had a part of it', '')}"
+                f"the model has learned from other documents than the ones before row {first}: {there[worst]} of them "
+                f"are by {names.words[worst]!r}, and it has seen {seen[worst]}; give the corpus of fit with documents "
+                "appended"
+                f"{either(', and first_new=, the source row of the first new one, if fit had a part of it', '')}"
             )
 
     def transform_authors(self, X: Any, *, max_iter: int = 100, tol: float = 1e-3) -> FittedArray:

@@ -15,12 +15,12 @@ from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.similarity import MEASURES, check_measure
 from bigtopic.estimators.topic_stores.stored_topics import TopicRows
 from bigtopic.evaluation.subject import over_blocks
-from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
+from bigtopic.inference.authors import MappedModel, Values, candidates, likeliest, log_probabilities
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS
-from bigtopic.state.contract.rules import is_number, is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import mean_rows
+from bigtopic.support.numbers import is_number, is_whole
 
 __all__ = ["AuthorQueries"]
 
@@ -116,7 +116,7 @@ class AuthorQueries(TopicInference):
                 f"threshold={threshold!r:.60}: must be a number of nats per token, or None for all"
             )
         corpus, model = self._known_corpus(X), self._fitted()
-        found = self._over(corpus, partial(likeliest, Asked.of(model, corpus), n_top, min_documents))
+        found = self._over(corpus, partial(likeliest, MappedModel.of(model, corpus), n_top, min_documents))
         _, *ranked = _in_order(found)
         least = -np.inf if threshold is None else threshold
         return [
@@ -219,8 +219,8 @@ class AuthorQueries(TopicInference):
     def _values(self, X: Any, ask: Any) -> Values:
         """Of all documents, in source order."""
         corpus = self._known_corpus(X)
-        asked = Asked.of(self._fitted(), corpus)
-        return Values(*_in_order(self._over(corpus, partial(ask, asked))))
+        mapped = MappedModel.of(self._fitted(), corpus)
+        return Values(*_in_order(self._over(corpus, partial(ask, mapped))))
 
     def _over(self, corpus: Any, function: Any) -> Iterator[Any]:
         return over_blocks(function, corpus, "asking", **self._workers(False))

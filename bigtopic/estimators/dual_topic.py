@@ -71,9 +71,7 @@ class DualTopicModel(TopicLearning):
 
     _priors: ClassVar = ("row_topic_prior", "column_topic_prior", "joint_prior")
     _counts: ClassVar = ("n_row_topics", "n_column_topics")
-    _models: ClassVar = (
-        "row topics, column topics and their joint distribution, such as those of method 'dual-mf'"
-    )
+    _models: ClassVar = "row topics, column topics and their joint distribution, as in method 'dual-mf'"
     n_row_topics: int
     n_column_topics: int
     row_topic_prior: float | np.ndarray | None

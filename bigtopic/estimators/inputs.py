@@ -28,8 +28,8 @@ from bigtopic.errors import (
     argument,
 )
 from bigtopic.ingestion.text import left_out
-from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
+from bigtopic.support.numbers import is_whole
 
 __all__ = [
     "as_corpus",
@@ -121,14 +121,14 @@ def words_to_remember(data: Any, corpus: Corpus, vocabulary: Any) -> list[str] |
 
     Parameters
     ----------
-    data, corpus : what was given, and what `as_corpus` made of it
+    data, corpus : the input, and the corpus that `as_corpus` made of it
     """
     of_pairs = corpus.text_settings is None and len(getattr(data, "shape", ())) != 2
     return read_vocabulary(vocabulary) if of_pairs else None
 
 
 def require_positive(name: str, number: Any, more: str = "") -> None:
-    """Refuse what is not a whole number from 1 with a SettingError that names the argument, and ends with `more`."""
+    """Raise SettingError unless this is a whole number from 1; the message names the argument, and ends with `more`."""
     if not is_whole(number) or number < 1:
         raise SettingError(f"{argument(name, number)}: must be a whole number, 1 or more{more}")
 

@@ -29,6 +29,7 @@ from bigtopic.state.contract.kernels import check_slice_size
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.support.aliases import answering
+from bigtopic.support.numbers import is_whole
 
 __all__ = ["TopicLearning"]
 
@@ -129,7 +130,7 @@ class TopicLearning(DocumentQuestions):
         return model
 
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
-        """Begin with what is given, if anything, for a corpus or a stream of so many tokens and documents."""
+        """Begin with the given `init`, if any, for a corpus or a stream of so many tokens and documents."""
         if self.init is not None:
             begin_with(model, self.init, n_tokens, n_docs, self.progress)
 
@@ -375,7 +376,7 @@ class TopicLearning(DocumentQuestions):
             return int(self.random_state.randint(1 << 31))
         if self.random_state is None:
             return int(np.random.SeedSequence().entropy % (1 << 62))  # type: ignore[operator]
-        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
+        if not is_whole(self.random_state):
             raise SettingError(
                 f"{argument('random_state', self.random_state)}: must be a whole number, a RandomState, or None"
             )

@@ -64,7 +64,7 @@ class TopicQuestions(TopicInference):
         known = list(self._labels or [None] * n)
         for topic, label in given.items():
             if not isinstance(label, str):
-                raise SettingError(f"labels: that of topic {topic} is {label!r:.60}; give text")
+                raise SettingError(f"labels: topic {topic} has {label!r:.60}; give text")
             known[self._topic(topic)] = label or None
         self._labels = known
         return self

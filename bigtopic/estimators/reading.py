@@ -14,12 +14,12 @@ from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.support.run_record import last_score
 from bigtopic.evaluation.source import labels_of, top_words
 from bigtopic.questions.words import top_labels
-from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
 from bigtopic.support import cards
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import also_named, renamed
+from bigtopic.support.numbers import is_whole
 from bigtopic.wording import counted
 
 __all__ = ["FittedArray", "FittedTopics"]

@@ -142,7 +142,7 @@ class Setting(NamedTuple):
 
 
 def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, under the settings' current names; an old name that another setting has now is that setting's."""
+    """The given settings under their current names; an old name that another setting has now means that setting."""
     old = {setting.formerly: name for name, setting in settings.items()}
     return current_names(given, {former: old[former] for former in old.keys() - settings.keys() - {""}})
 
@@ -265,7 +265,7 @@ def _faults(measure: Measure) -> Iterator[Fault]:
 
 
 def text_faults(card: Any, *names: str) -> Iterator[Fault]:
-    """Those of these attributes of a measure or a plot that are not text; its name must not be empty."""
+    """Attributes of a measure or a plot that should be text and are not; its name must not be empty."""
     for name in names:
         value = getattr(card, name)
         if not isinstance(value, str) or (name == "name" and not value):

@@ -131,7 +131,7 @@ def checked_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> d
     current = renamed_settings(known, settings)
     if foreign := sorted(current.keys() - known.keys()):
         raise SettingError(
-            f"{argument(foreign[0])}: is not a setting of these measures; theirs are: "
+            f"{argument(foreign[0])}: is not a setting of these measures; their settings are: "
             f"{', '.join(map(argument, sorted(known))) or 'none'}"
         )
     return current

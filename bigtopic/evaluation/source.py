@@ -16,7 +16,6 @@ from bigtopic.support.deprecations import renamed
 
 __all__ = ["FLOOR", "Largest", "TopicSource", "labels_of", "top_words", "topics_of"]
 
-
 FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
 _ROWS = 1 << 15
 

@@ -37,7 +37,7 @@ class Weights(NamedTuple):
 def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int = 1, **settings: Any) -> LDA:
     """An estimator with these topics.
 
-    Statistics below zero, what is left of a random start, become zero.
+    Statistics below zero, remains of a random start, become zero.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Tokens(NamedTuple):
 def tokens_of(model: Any) -> Tokens:
     """The tokens of a fitted `LDA`, soft counts rounded.
 
-    Where words or topics have priors of their own, what these exceed the smallest by is rounded with the tokens.
+    Where the prior differs between words or topics, its excess over the smallest is rounded with the tokens.
 
     Raises
     ------

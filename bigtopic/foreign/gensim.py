@@ -1,7 +1,7 @@
 """gensim's `LdaModel` and `LdaMulticore`.
 
-Its lambda is ours: the prior and the expected tokens of each word in each topic. It learns with what is here
-`online-vb`, so the model goes on with that method, and with the settings, step size and documents seen of gensim's.
+Its lambda is ours: the prior and the expected tokens of each word in each topic. Its method is `online-vb` here, so the
+model goes on with that method, and with gensim's settings, step size and number of documents seen.
 
 References
 ----------

@@ -54,7 +54,7 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
     ----------
     model : a fitted estimator
     X : documents, as `transform` takes them
-    texts : what is shown of each document, (n_docs,); None for `X` itself if it is a list of texts or tokens, for the
+    texts : the text shown for each document, (n_docs,); None for `X` itself if it is a list of texts or tokens, for the
         texts that a corpus keeps, or else for the ids
 
     Returns

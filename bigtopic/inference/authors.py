@@ -32,7 +32,7 @@ from bigtopic.state.views import mean_rows, take_view
 from bigtopic.types import Block, Docs, Kernel
 
 __all__ = [
-    "Asked",
+    "MappedModel",
     "Ranking",
     "Values",
     "candidates",
@@ -71,8 +71,8 @@ class Ranking(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A model as users read it, and how the ids of a corpus are those of the model. Picklable for workers."""
+class MappedModel:
+    """A model as users read it, and the maps from ids of a corpus to ids of the model. Picklable for workers."""
 
     model: TopicModel
     n_words: int
@@ -80,7 +80,7 @@ class Asked:
     id_maps: Any
 
     @classmethod
-    def of(cls, model: TopicModel, corpus: Any) -> Asked:
+    def of(cls, model: TopicModel, corpus: Any) -> MappedModel:
         read = replace(model, params=Params(model.estimates()))
         return cls(read, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
 
@@ -90,7 +90,7 @@ class Asked:
         return make_docs(block, self.n_words, maps.get("word"), self.n_authors, maps.get("author"))
 
 
-def log_probabilities(asked: Asked, block: Block) -> Values:
+def log_probabilities(mapped: MappedModel, block: Block) -> Values:
     """The log probability of each document given its known authors.
 
     Raises
@@ -100,9 +100,9 @@ def log_probabilities(asked: Asked, block: Block) -> Values:
     """
     from bigtopic.kernels.author_topic.author_vb import document_bounds
 
-    docs, axes = asked.docs(block)
+    docs, axes = mapped.docs(block)
     check_signed(docs)
-    view = take_view(asked.model.params.arrays, dict.fromkeys((TOPIC_WORDS, AUTHOR_TOPICS), "mean"), axes)
+    view = take_view(mapped.model.params.arrays, dict.fromkeys((TOPIC_WORDS, AUTHOR_TOPICS), "mean"), axes)
     return Values(docs.rows, document_bounds(docs, view), known_tokens(docs))
 
 
@@ -123,13 +123,13 @@ def known_tokens(docs: Docs) -> np.ndarray:
     return np.bincount(of_doc, docs.counts, docs.n_docs)
 
 
-def likeliest(asked: Asked, n_top: int, min_documents: int, block: Block) -> Ranking:
+def likeliest(mapped: MappedModel, n_top: int, min_documents: int, block: Block) -> Ranking:
     """The authors under whom each document is likeliest, of those with at least so many documents.
 
     Costs distinct words x authors x topics of each document.
     """
-    docs, axes = asked.docs(block)
-    model, n = asked.model, asked.model.n_components
+    docs, axes = mapped.docs(block)
+    model, n = mapped.model, mapped.model.n_components
     words = mean_rows(model.params[TOPIC_WORDS], axes["word"])[:, :n]
     known = candidates(model, min_documents)
     ids = np.zeros((docs.n_docs, 0), np.int64)

@@ -7,7 +7,7 @@ Blocks of documents in, arrays out: pure, for threads and workers alike. What a 
 from __future__ import annotations
 
 from bigtopic.errors import SettingError
-from bigtopic.inference.authors import Asked, Values, check_signed, known_tokens
+from bigtopic.inference.authors import MappedModel, Values, check_signed, known_tokens
 from bigtopic.learning.estep import with_params
 from bigtopic.methods.table import TABLE
 from bigtopic.state.model import TopicModel
@@ -39,7 +39,7 @@ def bound_of(model: TopicModel) -> Bound:
     return bound
 
 
-def document_bounds(asked: Asked, block: Block) -> Values:
+def document_bounds(mapped: MappedModel, block: Block) -> Values:
     """The terms of each document, in nats, and its tokens that the model knows.
 
     Raises
@@ -47,10 +47,10 @@ def document_bounds(asked: Asked, block: Block) -> Values:
     InputError
         When the model has authors, and knows words of a document and none of its authors.
     """
-    bound, arrays = bound_of(asked.model), asked.model.params.arrays
-    docs, axes = asked.docs(block)
-    if "author" in asked.model.axes:
+    bound, arrays = bound_of(mapped.model), mapped.model.params.arrays
+    docs, axes = mapped.docs(block)
+    if "author" in mapped.model.axes:
         check_signed(docs)
-    hyper = with_params(asked.model.hyper()._replace(options=bound.options, statistics=()), arrays)
+    hyper = with_params(mapped.model.hyper()._replace(options=bound.options, statistics=()), arrays)
     values = bound.documents(docs, take_view(arrays, bound.views, axes), hyper)
     return Values(docs.rows, values, known_tokens(docs))

@@ -64,8 +64,8 @@ class KnownIds:
         if self.on_duplicate == "error":
             raise InputError(
                 f"{self.corpus} has a document {block.ids[int(np.argmax(there))]!r} already; to leave such documents "
-                f"out, pass {argument('on_duplicate', 'skip')}; to store them instead of those that are there, "
-                f"{argument('on_duplicate', 'replace')}; else give other ids{either(' with ids=', '')}"
+                f"out, pass {argument('on_duplicate', 'skip')}; to replace the stored ones, pass "
+                f"{argument('on_duplicate', 'replace')}; or give other ids{either(' with ids=', '')}"
             )
         return (_chosen(block, ~there) if self.on_duplicate == "skip" else block), own[there]
 

@@ -170,14 +170,7 @@ def ingest(
     (3, ['cat', 'ran'])
     """
     check_names(text, signature(ingest).parameters)
-    if overwrite and append:
-        raise SettingError(
-            f"{argument('overwrite', True)} and {argument('append', True)} are mutually exclusive; choose one"
-        )
-    if on_duplicate not in ON_DUPLICATE:
-        raise SettingError(
-            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
-        )
+    _check_choices(overwrite, append, on_duplicate, n_threads)
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = _to_extend(root, current_manifest(root), overwrite, append)
@@ -185,17 +178,11 @@ def ingest(
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
     tokeniser = settings_for(text, min_doc_length, known, root.url)
-    if n_threads is not None and n_threads < 1:
-        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
     if root.url.startswith("memory://"):  # other processes cannot write to this one's memory
         client = False
     workers = Workers(resolve_client(client), n_threads or default_threads(), progress)
     if isinstance(source, Corpus):
-        if split_documents is not None:
-            raise SettingError(
-                f"{argument('split_documents', ...)} needs texts; a corpus holds counts: ingest the texts again"
-            )
-        reader: Any = CorpusReader(source, keep_text is not False)
+        reader: Any = _corpus_reader(source, split_documents, keep_text)
     else:
         reader = open_source(
             source,
@@ -230,14 +217,8 @@ def ingest(
     ):
         _require_shared(workers.client, transaction)
         workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
-        before, old = known, transaction.old
-        known = _to_extend(root, old, overwrite, append)
-        if (before is None, before and before.text) != (known is None, known and known.text):
-            # The tokeniser was chosen for a corpus that is gone, or for none.
-            raise CorpusLocked(f"{root.url} was changed by another writer in the meantime; try again")
-        rewritten = old if isinstance(source, Corpus) and source.url == root.url else None
-        if rewritten is not None:
-            _require_unchanged(source, rewritten)
+        known = _locked(transaction, known, overwrite, append)
+        rewritten = _rewritten(source, transaction)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
         given = known.words if known is not None else source.word_limits if isinstance(source, Corpus) else {}
         closed, pruned = bool(given.get("closed")), _is_pruned(given)
@@ -278,7 +259,7 @@ def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
     ----------
     corpus : a stored corpus, or its path or URL
     source : see `ingest`
-    **settings : see `ingest`. The order and the tokeniser are those of the corpus; pass custom tokeniser functions
+    **settings : see `ingest`. The corpus determines the order and the tokeniser, but pass custom tokeniser functions
         and patterns again
 
     Returns
@@ -337,14 +318,30 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     return corpus.url, options or corpus.storage_options
 
 
-def _to_extend(root: Place, found: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
-    """The corpus to extend, of the one that is there; None for a new corpus.
+def _check_choices(overwrite: bool, append: bool, on_duplicate: str, n_threads: int | None) -> None:
+    if overwrite and append:
+        raise SettingError(
+            f"{argument('overwrite', True)} and {argument('append', True)} are mutually exclusive; choose one"
+        )
+    if on_duplicate not in ON_DUPLICATE:
+        raise SettingError(
+            f"{argument('on_duplicate', on_duplicate)}: give {', '.join(map(repr, ON_DUPLICATE))}"
+        )
+    if n_threads is not None and n_threads < 1:
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be positive")
 
-    Raises
-    ------
-    CorpusExists
-        When there is one that is neither to be replaced nor to be extended.
-    """
+
+def _corpus_reader(source: Corpus, split_documents: Any, keep_text: bool | None) -> CorpusReader:
+    if split_documents is not None:
+        raise SettingError(
+            f"{argument('split_documents', ...)} needs texts; a corpus holds counts: ingest the texts again"
+        )
+    return CorpusReader(source, keep_text is not False)
+
+
+def _to_extend(root: Place, found: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
+    """The existing corpus, if it is to be extended; None for a new corpus. Refuses a corpus that is neither to be
+    replaced nor to be extended."""
     if found is not None and not overwrite and not append:
         raise CorpusExists(
             f"there is a corpus at {root.url}; pass {argument('overwrite', True)} to replace it, "
@@ -353,19 +350,34 @@ def _to_extend(root: Place, found: Manifest | None, overwrite: bool, append: boo
     return found if append else None
 
 
+def _locked(
+    transaction: Transaction, known: Manifest | None, overwrite: bool, append: bool
+) -> Manifest | None:
+    """The corpus to extend, now locked; an error if the tokeniser was chosen for another state of it, `known`."""
+    url, now = transaction.root.url, _to_extend(transaction.root, transaction.old, overwrite, append)
+    if (known is None, known and known.text) != (now is None, now and now.text):
+        raise CorpusLocked(f"{url} was changed by another writer in the meantime; try again")
+    return now
+
+
 def _is_pruned(limits: Mapping[str, Any]) -> bool:
     """Whether words were dropped that are not listed, because there may be very many, so that no word is surely new."""
     return bool(limits.get("pruned", limits.get("min_df", 1) not in (0, 1) or limits.get("max_features")))
 
 
-def _require_unchanged(source: Corpus, now: Manifest) -> None:
-    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
+def _rewritten(source: Any, transaction: Transaction) -> Manifest | None:
+    """The corpus, if it is the source, to be rewritten in place. Refuses it if documents or authors were added since
+    the source was opened."""
+    now = transaction.old
+    if now is None or not isinstance(source, Corpus) or source.url != transaction.root.url:
+        return None
     records = [part.record for part in source.parts if isinstance(part, StoredPart)]
     authors, now_there = ({r.path: r.authors for r in some} for some in (records, now.parts))
     if len(records) == len(source.parts) and authors != now_there:
         raise CorpusLocked(
             f"{source.url} was changed by another writer since it was opened; open it again and try again"
         )
+    return now
 
 
 def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:

@@ -236,7 +236,7 @@ def _ingestion(
 
 
 def text_record(settings: IngestSettings, names: Vocabularies) -> Mapping[str, Any] | None:
-    """What is kept of how text became words; None for sources of counts."""
+    """The record of how text became words; None for sources of counts."""
     if settings.text is None:
         return None
     return narrowed(settings.text, names.known_share, names.limits, names.common)
@@ -354,7 +354,7 @@ def _merged(
     transaction: Transaction,
     workers: Workers,
 ) -> Iterator[PartRecord]:
-    """Fourth stage; the driver moves what was written into place."""
+    """Fourth stage; the driver moves the written parts into place."""
     tasks = (MergeTask(number, path, runs) for number, path in enumerate(paths))
     total = sum(int(run.documents[-1]) for run in runs)
     with (

@@ -1,8 +1,8 @@
 """Local inference: one algorithm per file, in the folder of its family.
 
-A file outside of `support/` defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a file. Kernels that
-differ in what they read share a file, which names the others in `FURTHER`. Importing this package does not import
-numba; naming and loading kernels does.
+A file outside of `support/` defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a file. A variant that
+reads the topics in another form is in the same file, in `FURTHER`, and its name begins with the file's: `vb_mean` is in
+`vb.py`. Importing this package does not import numba; naming and loading kernels does.
 """
 
 from __future__ import annotations

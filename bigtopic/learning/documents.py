@@ -25,8 +25,8 @@ class Documents:
 
     Parameters
     ----------
-    run : whose documents they are
-    reader : of its documents
+    run : the run
+    reader : reads its documents
     keeps : whether documents are used again in other passes
     """
 

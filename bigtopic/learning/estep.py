@@ -13,11 +13,7 @@ from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.run import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.slices import SliceRef, make_docs, tokens_of
-from bigtopic.state.contract.kernels import (
-    check_result,
-    check_state,
-    check_state_names,
-)
+from bigtopic.state.contract.kernels import check_result, check_state, check_state_names
 from bigtopic.state.documents.state_files import State, resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
@@ -43,8 +39,8 @@ class Prepared:
     """Documents with local ids.
 
     axes : {axis: the params' row of each local id}; kernels see all rows of the other axes
-    n_tokens : of words that the params know
-    kept : which entries have such words, see `remembering.Kept`; None, too, where the kernel remembers no documents
+    n_tokens : tokens of words that the params know
+    kept : which entries have such words, see `remembering.Kept`; also None where the kernel remembers no documents
     """
 
     docs: Docs
@@ -58,7 +54,7 @@ class Gathered(Prepared):
     """What a kernel needs of some documents.
 
     view : the rows of the params at the local ids
-    hyper : with what the params hold, such as priors
+    hyper : the hyper-parameters, with values of the params such as priors
     """
 
     view: View
@@ -144,7 +140,7 @@ def evaluate(
 
 
 def _check_state(work: Work, gathered: Gathered, state: State) -> None:
-    """Check what will go back to compiled loops."""
+    """Check state that compiled loops will read again."""
     arrays = resolved(work.kernel.remembers, state_sizes(work.hyper))
     check_state_names(state, arrays)
     docs, n_tokens = gathered.docs, int(gathered.n_tokens)

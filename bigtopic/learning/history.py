@@ -15,7 +15,7 @@ from bigtopic.wording import counted
 
 __all__ = ["History", "note_unused"]
 
-WORTH_SAYING = 10**8  # bytes on the disk; of less, only events tell
+WORTH_SAYING = 10**8  # bytes on the disk; only events report less
 
 
 class History:
@@ -122,6 +122,6 @@ def note_unused(model: TopicModel, show: bool | None) -> None:
     """One line about the topics that a fitted model does not use, if there are any, unless `show` is False."""
     if show is not False and (n_unused := int(model.topic_source().unused.sum())):
         say(
-            f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, distributed like those of the "
-            "whole corpus; unused_topics_ lists them"
+            f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, distributed like the whole "
+            "corpus; unused_topics_ lists them"
         )

@@ -1,4 +1,4 @@
-"""A run, made from a model, a corpus and settings: which documents each round has, and what every task is told."""
+"""Build a run from a model, a corpus and settings: its plan, and what every task and every step needs."""
 
 from __future__ import annotations
 
@@ -68,60 +68,70 @@ def make_run(
         When replicas have nothing to do: each pass is one update, or the run ends before they begin. When the run
         ends before a learned prior begins to move.
     """
-    kernel, hyper = model.method.load_kernel(), model.hyper()
+    method, kernel, hyper = model.method, model.method.load_kernel(), model.hyper()
     burn_in = kernel.burn_in(hyper.options)
-    _check_burn_in(model.method, burn_in)
+    _check_burn_in(method, burn_in)
     if replicas is not None and replicas > 1:
-        _check_replicas(model.method, replicas)
-    if schedule is not None and (why := _why_one_by_one(model.method, kernel)):
+        _check_replicas(method, replicas)
+    if schedule is not None and (why := _why_one_by_one(method, kernel)):
         raise SettingError(
-            f"{argument('schedule')}: updates of method {model.method.name!r} cannot begin from the same params, "
-            f"because {why}; leave it out"
+            f"{argument('schedule')}: updates of method {method.name!r} cannot begin from the same params, because "
+            f"{why}; leave it out"
         )
-    parts = corpus.parts
-    entries = corpus.nnz / max(1, corpus.n_docs)
+    plan = _plan(model, kernel, corpus, batch_size, slice_size, order, replicas, replica_updates, schedule)
+    n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
+    share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
+    if schedule is None and replicas is not None and replicas > 1:
+        _warn_of_idle_replicas(plan, replicas, n_steps)
+    if n_steps is not None:
+        _warn_of_priors_at_rest(method, n_steps, plan.n_rounds == 1 and share <= 1)
+    work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+    settings = Settings(
+        method.schemes,
+        model.seed,
+        corpus.n_docs * share,
+        corpus.n_tokens * share,
+        method.inner,
+        n_steps,
+        method.prior_schemes,
+        method.average,
+        burn_in=burn_in,
+    )
+    return Run(corpus.parts, plan, work, settings)
+
+
+def _plan(
+    model: TopicModel,
+    kernel: Kernel,
+    corpus: Any,
+    batch_size: int | None,
+    slice_size: int | None,
+    order: str,
+    replicas: int | None,
+    replica_updates: int | None,
+    schedule: Schedule | None,
+) -> Plan:
+    """The rounds of the run, and how many replicas share them; for the arguments see `make_run`."""
     n_rounds = _n_rounds(corpus, batch_size)
     size = len(corpus.vocabulary), corpus.nnz / max(1, n_rounds), n_rounds
     if replicas is None:
-        n_replicas, n_updates = (
-            replicas_of_corpus(*size) if _may_divide(model.method) else (1, REPLICA_UPDATES)
-        )
-    else:
-        n_replicas, n_updates = replicas, replica_updates or REPLICA_UPDATES
-    plan = Plan(
-        [part.n_docs for part in parts],
-        entries,
+        replicas, replica_updates = replicas_of_corpus(*size) if _may_divide(model.method) else (1, None)
+    n_updates = replica_updates or REPLICA_UPDATES
+    return Plan(
+        [part.n_docs for part in corpus.parts],
+        corpus.nnz / max(1, corpus.n_docs),
         batch_size,
         slice_size,
         concurrent=_concurrent(model, kernel, corpus, batch_size),
         shuffled=order != "stored",
         seed=model.seed,
-        replicas=n_replicas,
+        replicas=replicas,
         replica_updates=n_updates,
-        undivided_rounds=undivided_rounds(*size, n_replicas, n_updates),
+        undivided_rounds=undivided_rounds(*size, replicas, n_updates),
         whole_minibatches=kernel.whole_minibatches,
         begin=model.cursor,
         schedule=schedule,
     )
-    n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
-    if schedule is None and replicas is not None and replicas > 1:
-        _warn_of_idle_replicas(plan, replicas, n_steps)
-    work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
-    share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
-    if n_steps is not None:
-        _warn_of_priors_at_rest(model.method, n_steps, plan.n_rounds == 1 and share <= 1)
-    settings = Settings(
-        model.method.schemes,
-        model.seed,
-        corpus.n_docs * share,
-        corpus.n_tokens * share,
-        model.method.inner,
-        n_steps,
-        model.method.prior_schemes,
-        model.method.average,
-        burn_in=burn_in,
-    )
-    return Run(parts, plan, work, settings)
 
 
 def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int | None) -> int:
@@ -134,7 +144,7 @@ def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int 
 
 
 def _why_one_by_one(method: Method, kernel: Kernel) -> str:
-    """Why each update begins from the params of the one before, unless there are replicas; empty if none need to.
+    """Why each update begins from the params of the one before, unless there are replicas; empty if none needs to.
     Learned priors do not count: they move with each update."""
     if method.inner != 1:
         return "it has inner iterations"
@@ -198,9 +208,8 @@ def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool) -> None:
         begins = [setting(f"{name}.begin", scheme.begin) for name, scheme in late.items()]
         warn(
             f"{' and '.join(argument(f'learn_{name}') for name in late)}: nothing is learned, because this run ends "
-            "with update "
-            f"{n_steps} and learning begins with update {first}, when topics have begun to differ; choose more passes, "
-            f"a smaller {argument('batch_size')}, or smaller values than {' and '.join(begins)}"
+            f"with update {n_steps} and learning begins with update {first}, when topics have begun to differ; choose "
+            f"more passes, a smaller {argument('batch_size')}, or smaller values than {' and '.join(begins)}"
         )
 
 
@@ -220,7 +229,7 @@ def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> No
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:
-    """The run with the files of the documents' state, where the kernel has one that lives as long as the run."""
+    """The run with the files of document state, where the kernel has state that lives as long as the run."""
     kernel = run.work.kernel
     if kernel.state != "run":
         return run

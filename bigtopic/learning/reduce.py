@@ -1,9 +1,8 @@
 """Adding statistics along a fixed tree, so that no executor can change a sum.
 
 Slices are numbered 0, 1, ... inside a round. A node of the tree is the sum of consecutive slices, and is added from two
-nodes, its halves (`left_half`). Which slices a node covers depends on the number of slices only. So a task may compute
-any node and hand it over: the sums are the same to the last bit. Slices that come in order leave at most one sum for
-each level of the tree.
+nodes, its halves (`left_half`). The slices of a node depend only on the number of slices. So a task may compute any
+node: the sums are the same to the last bit. Slices that come in order leave at most one sum for each level of the tree.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class Tree:
 
     def __init__(self, n_slices: int, plus: Callable[[Any, Any], Any] = add) -> None:
         self._plus = plus
-        self._walk = [n_slices]  # what is left of the tree in post-order, the next one last
+        self._walk = [n_slices]  # nodes to come, in post-order, the next one last
         self._sums: list[Any] = []
 
     def push(self, stats: Any, n_slices: int = 1) -> None:
@@ -116,8 +115,8 @@ class Tree:
 
 
 class TreeInAnyOrder:
-    """The same of slices that come in any order, from several threads: each sum is made by the thread that has its
-    second half. If slices begin in order, there are at most as many sums as threads and levels of the tree.
+    """The same for slices that come in any order, from several threads: the thread with the second half of a sum adds
+    it. If slices begin in order, there are at most as many sums as threads and levels of the tree.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ __all__ = [
     "InFiles",
     "InMemory",
     "Kept",
-    "Nothing",
+    "NoState",
     "Remembering",
     "keeps_state",
     "remembering",
@@ -36,7 +36,7 @@ __all__ = [
 N_THREADS = 2
 KEPT_BYTES = 64 << 20  # state of all documents that stays in memory from pass to pass
 MOST_UNWRITTEN = 1  # slices whose state waits to be written
-MOST_BESIDE = 1  # the same, plus those read ahead: while one waits to be written, no reading ahead begins
+MOST_BUFFERED = 1  # the same, plus slices read ahead: while one waits to be written, no reading ahead begins
 
 # Which entries of a slice the kernel sees, because the params know their words: {"entry": bool (n_entries,)}, and
 # "token", bool (n_tokens,), where tokens are remembered. None where it sees all.
@@ -62,7 +62,7 @@ class Remembering(Protocol):
         """Stop the threads, if there are any. What waits to be written is lost."""
 
 
-class Nothing:
+class NoState:
     """For kernels that remember nothing."""
 
     def prefetch(self, ref: SliceRef, pass_number: int, later: bool = False) -> None:
@@ -81,7 +81,7 @@ class Nothing:
         pass
 
 
-class InMemory(Nothing):
+class InMemory(NoState):
     """State from one inner iteration of a round to the next; the next round forgets it.
 
     Parameters
@@ -113,7 +113,7 @@ class InFiles:
     Parameters
     ----------
     files : where it is kept
-    keeps : whether what is written also stays in memory until the next pass reads it. Nothing bounds that memory: for
+    keeps : whether written state also stays in memory until the next pass reads it. Nothing bounds that memory: for
         corpora for which `keeps_state` is true
     """
 
@@ -124,7 +124,7 @@ class InFiles:
         self._newest = 0  # of the passes in `_kept`
         self._pool = ThreadPoolExecutor(N_THREADS, thread_name_prefix="bigtopic-state")
         self._wanted: dict[tuple[SliceRef, int], None] = {}  # in the order of the work
-        self._later: dict[tuple[SliceRef, int], None] = {}  # the same, of what comes after
+        self._later: dict[tuple[SliceRef, int], None] = {}  # after all of these
         self._coming: dict[tuple[SliceRef, int], Future[State | None]] = {}
         self._writes: deque[Future[None]] = deque()
         self._n_unwritten = 0
@@ -139,7 +139,9 @@ class InFiles:
             self._read_ahead()
 
     def _read_ahead(self) -> None:
-        while len(self._coming) + self._n_unwritten < MOST_BESIDE and (queue := self._wanted or self._later):
+        while len(self._coming) + self._n_unwritten < MOST_BUFFERED and (
+            queue := self._wanted or self._later
+        ):
             wanted = next(iter(queue))
             del queue[wanted]
             self._coming[wanted] = self._reading(*wanted)
@@ -183,8 +185,8 @@ class InFiles:
                 self._read_ahead()
 
     def _keep(self, wanted: tuple[SliceRef, int], state: State) -> None:
-        """Let the next pass find the state as if it had been read. What that pass does not read, because it has other
-        slices, is forgotten when it is over."""
+        """Let the next pass find the state as if it had been read. State that this pass does not read, because it has
+        other slices, is forgotten at its end."""
         kept: Future[State | None] = Future()
         kept.set_result(state)
         with self._lock:
@@ -241,4 +243,4 @@ def remembering(work: Work, keeps: bool = False) -> Remembering:
     """
     if work.state is not None:
         return InFiles(work.state, keeps and keeps_state(work.state.bytes_in_memory()))
-    return InMemory() if work.kernel.state == "round" else Nothing()
+    return InMemory() if work.kernel.state == "round" else NoState()

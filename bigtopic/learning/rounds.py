@@ -40,8 +40,8 @@ def step(
     largest_step: float | None = None,
     missed: int = 0,
 ) -> RoundReport:
-    """Update the params by the statistics of one round, which missed so many updates; where rounds may miss some,
-    `largest_step` replaces that of the settings."""
+    """Update the params by the statistics of one round, which do not know the last `missed` updates; `largest_step`
+    replaces the settings' one."""
     number, means = cursor.step + 1, {}
     if settings.averages(number):
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
@@ -150,7 +150,7 @@ def _move(
 
 
 def _say_where(error: Exception, name: str, scheme: Scheme, info: RoundInfo) -> None:
-    """Say in which step of which scheme this was raised."""
+    """Name the scheme and the update that raised this."""
     where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
     if isinstance(error, ModelError):
         raise ModelError(f"{where}: {error}") from error

@@ -106,8 +106,8 @@ class Run:
     """Everything that stays the same during a run; picklable.
 
     On a Dask worker, a copy lives as long as the run: until the driver, or Dask for a driver that is gone, releases it,
-    and no task is left at work. Then the worker gives back the memory that rests there. A task could not do this, since
-    no task comes to a worker that Dask has paused because of that memory. So tasks that use `buffers` take the run.
+    and its last task ends. Then the worker returns its unused memory to the system. A task could not do this, because
+    Dask sends no task to a worker that is paused because of that memory. So tasks that use `buffers` take the run.
 
     Attributes
     ----------

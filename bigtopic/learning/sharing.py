@@ -134,7 +134,7 @@ def load_arrays(shared: Any) -> Arrays:
 
 
 def give_back() -> None:
-    """Give back to the system what rests in this process after a run: mapped versions, and unused memory."""
+    """Return mapped versions and unused memory of this process to the system, after a run."""
     _mapped.clear()
     buffers.give_back()
 
@@ -153,7 +153,7 @@ def places() -> list[Path]:
 
 
 def _places(arrays: Arrays) -> list[Path]:
-    """Where files are memory, if they fit twice; the usual folder of temporary files."""
+    """The folder whose files are memory, if the arrays fit twice; the usual folder of temporary files."""
     bases = [_base(array) for array in arrays.values()]
     size = sum(base.raw.nbytes + base.prior.nbytes for base in bases)
     return [place for place in places() if place != IN_MEMORY or shutil.disk_usage(place).free > 2 * size]
@@ -223,7 +223,7 @@ def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[s
 
 
 def _read_into(shared: MappedArrays, name: str, raw: np.ndarray) -> None:
-    """Not through a mapping, which takes a page fault for each page."""
+    """Read without a mapping, which takes a page fault for each page."""
     with (Path(shared.folder) / f"{name}.raw.npy").open("rb") as file:
         file.seek(-raw.nbytes, os.SEEK_END)
         file.readinto(raw.data)

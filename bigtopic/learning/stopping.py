@@ -166,9 +166,9 @@ def interruptible(saved: bool = False) -> Iterator[threading.Event]:
     try:
         with ExitStack() as stack:
             if threading.current_thread() is threading.main_thread():
-                stack.enter_context(_first(signal.SIGINT, stop.set))
+                stack.enter_context(_on_first(signal.SIGINT, stop.set))
                 if saved or caller is not None:
-                    stack.enter_context(_first(signal.SIGTERM, terminated.set, stop.set))
+                    stack.enter_context(_on_first(signal.SIGTERM, terminated.set, stop.set))
             yield stop
     finally:
         if terminated.is_set() and caller is None:
@@ -176,7 +176,7 @@ def interruptible(saved: bool = False) -> Iterator[threading.Event]:
 
 
 @contextmanager
-def _first(number: int, *actions: Callable[[], None]) -> Iterator[None]:
+def _on_first(number: int, *actions: Callable[[], None]) -> Iterator[None]:
     """Take these actions at the first such signal, and treat later ones as usual: the second one after the block that
     must not be interrupted. Signals that are ignored, as in the background of a shell, or handled outside Python, stay
     so."""

@@ -31,7 +31,7 @@ Arrays = Mapping[str, LazyArray | Overlay]
 
 @dataclass(frozen=True)
 class Place:
-    """What a task finds where it runs: documents, and what their kernel remembers of them."""
+    """The inputs of a task where it runs: documents, and their state."""
 
     run: Run
     documents: Documents
@@ -57,7 +57,7 @@ class SliceTask:
 
 @dataclass(frozen=True)
 class ShareTask:
-    """What a replica changes in an exchange. It remembers its documents by itself."""
+    """The changes of a replica in an exchange. The replica handles the state of its documents."""
 
     share: Share
 
@@ -74,7 +74,7 @@ Node = tuple[Task, ...]
 
 
 def plus(a: Any, b: Any) -> Any:
-    """The sum of what two tasks of the same kind compute."""
+    """The sum of two results of the same kind."""
     return joined(a, b) if isinstance(a, Changes) else add(a, b)
 
 
@@ -94,7 +94,7 @@ def _read_alone(tasks: Sequence[Task]) -> Node:
 
 
 def _alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
-    """The slices, which no read block has together with others."""
+    """The slices, with read blocks that contain no other slices."""
     together = (list(own) for _, own in groupby(refs, lambda ref: ref.read_block))
     return tuple(
         replace(ref, read_block_start=own[0].start, read_block_stop=own[-1].stop, rest=_alone(ref.rest))

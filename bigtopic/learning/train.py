@@ -1,5 +1,5 @@
 """The training loop: passes of rounds, whatever the method and the executor. `stopping` says when it ends, `history`
-records what was done."""
+records it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ __all__ = ["Ended", "Saver", "train"]
 class Ended(NamedTuple):
     """The end of a run.
 
-    reason : why it came, see `bigtopic.learning.events.Event`
-    counts : what `History.counts` said then
+    reason : why it ended, see `bigtopic.learning.events.Event`
+    counts : `History.counts` at the end
     """
 
     reason: str
@@ -70,7 +70,7 @@ def train(
     client : Dask client; None for threads
     n_threads : of the in-process executor; None for all processors, or as many as fit in memory
     executor : makes the executor instead
-    saver : saves the run as it goes on, and knows whether it goes on with one that was saved
+    saver : saves the run as it goes on, and knows whether it resumes a saved one
     replicas, replica_updates : copies of the params that learn side by side, and the most updates of each between two
         exchanges, see `learning.replicas`
     schedule : of exchanges, see `plan.exchanges`; None for the usual one
@@ -95,22 +95,13 @@ def train(
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
-        asked, compares = (run, model.params, model.axes), limits.tol > 0
+        estimated, compares = (run, model.params, model.axes), limits.tol > 0
         working = 1 if client is not None else n_threads or cluster.default_threads()
         if n_threads is None:
-            working = fitting_threads(*asked, working, compares=compares)
-        check_memory(*asked, working, compares=compares)
+            working = fitting_threads(*estimated, working, compares=compares)
+        check_memory(*estimated, working, compares=compares)
         run = with_document_state(run, model, corpus, client)
-        if executor is not None:
-            engine = executor(run)
-        else:
-            spec = executors.load(choose(run, client))
-            memory = None
-            if client is not None and spec.worker_bytes is not None:
-                memory = WorkerMemory(run, model.params, model.axes, client, spec)
-            engine = spec.make(run, client, working)
-            if memory is not None:
-                engine.use_workers(memory.able)
+        engine = _chosen_executor(run, model, client, working) if executor is None else executor(run)
         # A worker may be in this process
         stack.callback(cluster.rest if client is None else sharing.give_back)
         stack.enter_context(engine)
@@ -124,10 +115,21 @@ def train(
         return Ended(reason, history.counts())
 
 
+def _chosen_executor(run: Run, model: TopicModel, client: Any, n_threads: int) -> Executor:
+    """The default executor of the run, on workers that can hold its tasks."""
+    spec = executors.load(choose(run, client))
+    if client is None or spec.worker_bytes is None:
+        return spec.make(run, client, n_threads)
+    memory = WorkerMemory(run, model.params, model.axes, client, spec)
+    engine = spec.make(run, client, n_threads)
+    engine.use_workers(memory.able)
+    return engine
+
+
 class Saver(Protocol):
     """Saves a run as it goes on.
 
-    counts : what `History.counts` said when the run that goes on was saved, None for a new one
+    counts : `History.counts` when the run that is resumed was saved, None for a new run
     """
 
     counts: Mapping[str, float] | None
@@ -148,24 +150,24 @@ class _Loop:
     history: History
     stop: threading.Event
     saver: Saver | None = None
-    _owes_score: bool = False
+    _score_due: bool = False
 
     def __post_init__(self) -> None:
         self.measure = PassMeasure(self.model, self.limits.tol, self._has_bound)
         if self.saver is not None and self.saver.counts is not None:
             self.history.resume(self.saver.counts)
             self.measure.resume()
-            self._owes_score = self._cut_before_a_score()
+            self._score_due = self._cut_before_a_score()
 
     def passes(self) -> str:
-        """Learn to the end; why it came."""
+        """Learn until the run ends; returns the reason."""
         self.history.begin(self._disk)
         reason = self._ended_before()
         end = self.model.cursor.pass_number + self.limits.max_iter
         while reason is None and self.model.cursor.pass_number < end:
             reason = self._one_pass(end)
             self._save()
-        if reason is None and self._owes_score:  # nothing else was left
+        if reason is None and self._score_due:  # nothing else was left
             reason = "score" if self._score() else None
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
@@ -181,14 +183,14 @@ class _Loop:
         return self.model.document_state.disk
 
     def _ended_before(self) -> str | None:
-        """Why the run that goes on was at its end when it was saved, if it was."""
+        """Why the run that is resumed had ended when it was saved, if it had."""
         if self.saver is None or self.saver.counts is None:
             return None
         if self.history.scores and self.limits.out_of_patience(self.history.scores):
             return "score"
         if self.model.cursor.inside_pass or not self.measure.had_converged:
             return None
-        if self._owes_score and self._score():
+        if self._score_due and self._score():
             return "score"
         return "tol"
 
@@ -203,7 +205,7 @@ class _Loop:
 
     @property
     def _half_measured(self) -> bool:
-        """Whether the model stands in a pass, or at its end, of which another process could not measure the rest."""
+        """Whether the model stands inside a pass, or at its end, that another process could not go on measuring."""
         cursor, n_rounds = self.model.cursor, self.run.plan.n_rounds
         return cursor.inside_pass and (self.measure.looks_back or cursor.round == n_rounds)
 
@@ -238,8 +240,8 @@ class _Loop:
         return due is not None and step >= due
 
     def _rounds(self, n_passes: int) -> str | None:
-        if self._owes_score:
-            self._owes_score = False
+        if self._score_due:
+            self._score_due = False
             if self._score():
                 return "score"
         due = self.limits.next_score(self.model.cursor.step)
@@ -266,7 +268,7 @@ class _Loop:
         return None
 
     def _take(self, params: Params, reports: list[RoundReport]) -> None:
-        """Rounds were done, perhaps of several passes."""
+        """Record rounds that were done, perhaps in several passes."""
         for pass_number, reported in groupby(reports, key=lambda report: report.cursor.pass_number):
             of_pass = list(reported)
             with uninterrupted():  # the cursor says which rounds the params count
@@ -283,7 +285,7 @@ class _Loop:
         self.history.round_done(report)
 
     def _end_pass(self) -> bool:
-        """Whether the run has converged."""
+        """End the pass; whether the run has converged."""
         self.model.cursor = self.model.cursor.next_pass()
         if self.run.work.state is not None:
             assert self.model.document_state is not None

@@ -82,8 +82,8 @@ class Method:
         pair for zeros, the only choice for integers
     options : settings of the kernel or the inference kernel that differ from their defaults
     summary, paper : shown in the table of methods
-    complexity : of a document: multiply-adds per distinct word or token, and what is kept of it; K topics, I iterations
-        and S sweeps over a document
+    complexity : of a document: multiply-adds per distinct word or token, and the memory kept for it; K topics, I
+        iterations and S sweeps over a document
     use : when to use it, in one line
     aliases : names that papers use, each with its paper: "ope:Online-VB"
     """
@@ -171,13 +171,13 @@ class Method:
     def begun_with(self, arrays: Collection[str]) -> Method:
         """This method for a run that begins with given statistics of these arrays, where schemes add them up.
 
-        Where the method begins with nothing, because it counts documents alone, the first update forgets what was
-        given; where it begins with random statistics, what was given stays, in place of these.
+        Where the method begins with nothing, because it counts documents alone, the first update drops the given
+        statistics; where it begins with random statistics, the given ones stay in their place.
 
         Raises
         ------
         SettingError
-            When the kernel counts changes, and the scheme would keep what no document has.
+            When the kernel counts changes, and the scheme would keep statistics that no document has.
         """
         schemes, changes = dict(self.schemes), self.load_kernel().changes
         for name in set(arrays) & set(schemes):

@@ -1,7 +1,7 @@
 """What a user who compares with a paper must know: choices that it leaves or that differ here, and its errata.
 
-`docs/methods_table.py` writes the page "Choices and errata" from these notes, and `bigtopic.methods(name)` has those of
-the method. `PAPERS` are the papers as BibTeX, by the words that `Method.paper` cites them with.
+`docs/methods_table.py` writes the page "Choices and errata" from these notes, and `bigtopic.methods(name)` shows the
+notes on one method. `PAPERS` are the papers as BibTeX, by the words that `Method.paper` cites them with.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ NOTES = (
         _OPE,
         "choice",
         _OF_OPE,
-        "The start is that of the authors' code: the likelihood is counted once before the first coin (a = 1, b = "
-        "0), and the first step is 1/2. The first step of Algorithm 1 is 1/1, which forgets the start and, with eps "
-        "= 0, puts the document on a vertex, where the gradient of the prior is infinite.",
+        "It starts as the authors' code does: the likelihood is counted once before the first coin (a = 1, b = 0), "
+        "and the first step is 1/2. The first step of Algorithm 1 is 1/1, which forgets the start and, with eps = 0, "
+        "puts the document on a vertex, where the gradient of the prior is infinite.",
     ),
     Note(
         _OPE,
@@ -177,8 +177,9 @@ NOTES = (
         _THESIS,
         "choice",
         ("online-author-vb", "online-author-vb-local", "online-author-mean-field"),
-        "Each author takes steps by the number of its own updates. In the thesis, all take that of the run: "
-        '`options={"own_steps": False}`. An author of few documents then hardly leaves its random start.',
+        "The step size of an author follows from the number of that author's updates. In the thesis, it follows from "
+        'the updates of the run: `options={"own_steps": False}`. An author of few documents then hardly leaves its '
+        "random start.",
     ),
     Note(
         _THESIS,
@@ -191,8 +192,8 @@ NOTES = (
         _ILR,
         "erratum",
         ("dual-cgs", "dual-ilr", "dual-mf", "dual-online"),
-        "Section 6.2.2 swaps the two phi: it predicts columns with the topics of rows, and rows with those of "
-        "columns. Here p(row, column) is sum_kl phi_row,k theta_kl phi_column,l.",
+        "Section 6.2.2 swaps the two phi: it predicts columns with row topics, and rows with column topics. Here "
+        "p(row, column) is sum_kl phi_row,k theta_kl phi_column,l.",
     ),
     Note(
         _ILR,
@@ -213,22 +214,22 @@ NOTES = (
         "settings",
         ("cgs",),
         "As ilr:CGS, it keeps the priors of Gao, Chen and Zhu, 0.1 and 0.03. The paper compares at equal priors: "
-        "give `doc_topic_prior=0.5, topic_word_prior=0.5`, those of `ilr`.",
+        "give `doc_topic_prior=0.5, topic_word_prior=0.5`, as `ilr` has them.",
     ),
     Note(
         _OEM,
         "settings",
         ("splda", "online-vb", "online-cgs", "svb", "lds"),
-        "Those with which online EM is compared keep minibatches, steps and priors of papers of their own. For the "
-        "paper's, give `batch_size=100` and, where there are steps, `learning_decay=0.5`; `splda` has minibatches "
-        "of one document.",
+        "The methods that online EM is compared with keep the minibatches, steps and priors of the papers that "
+        "introduced them. For the settings of this paper, give `batch_size=100` and, where there are steps, "
+        "`learning_decay=0.5`; `splda` has minibatches of one document.",
     ),
     Note(
         "Broderick et al. 2013",
         "settings",
         ("streaming-vb",),
-        "It keeps the priors and minibatches with which Than and Doan compare it. For those of the paper's code, "
-        "give `topic_word_prior=0.01, batch_size=32_768`, as `svb` has them.",
+        "It keeps the priors and minibatches with which Than and Doan compare it. For the settings of the paper's "
+        "code, give `topic_word_prior=0.01, batch_size=32_768`, as `svb` has them.",
     ),
 )
 

@@ -20,7 +20,7 @@ from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.own_prior import OwnPrior, OwnRowPrior
-from bigtopic.schemes.schedule import is_number
+from bigtopic.support.numbers import is_number
 from bigtopic.types import Scheme
 
 __all__ = [

@@ -32,7 +32,7 @@ FAMILIES = {family: _rows(family) for family in discovery.modules(families.__nam
 TABLE = tuple(method for rows in FAMILIES.values() for method in rows)
 
 
-# Names that papers give to what is not here, with what is nearest.
+# Names of methods in papers that this package does not have, with the nearest one that it has.
 _NOT_OFFERED = {
     "alsumait:OLDA": f"{argument('method', 'sgs')} with {setting('decay', 1.0)} is it, but for its mixing of topics"
 }

@@ -24,8 +24,8 @@ from bigtopic.support import buffers
 __all__ = [
     "LOST",
     "bounded_map",
+    "cluster_errors",
     "default_threads",
-    "failures_told",
     "repeated",
     "resolve_client",
     "rest",
@@ -120,8 +120,8 @@ def _connected(address: str) -> Any:
 
 
 def _wait_for_scheduler(address: str) -> None:
-    """Wait until the scheduler has answered, before there is a client of it: one that finds none waits forever for what
-    accepts connections and is silent, prints, and holds up the end of the process for a minute."""
+    """Wait until the scheduler answers, before a client is made: where something accepts connections but stays silent,
+    a client waits forever, prints, and delays the end of the process by a minute."""
     answer: Future[Any] = Future()
     Thread(target=_ask_for_identity, args=(address, answer), daemon=True).start()
     with suppress(TimeoutError):
@@ -159,8 +159,8 @@ async def _identity(address: str) -> Any:
 
 
 @contextmanager
-def failures_told(client: Any) -> Iterator[None]:
-    """Say what became of the cluster when work on it fails for that reason; None for no cluster.
+def cluster_errors(client: Any) -> Iterator[None]:
+    """Re-raise failures of the cluster as ClusterError; `client` is None where there is no cluster.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def repeated(
     failures: tuple[type[BaseException], ...],
     before_again: Callable[[], None] = lambda: None,
 ) -> Result:
-    """The result of `work`. After one of these failures it is done again, `len(PAUSES)` times at most."""
+    """The result of `work`, which is retried after one of these failures, at most `len(PAUSES)` times."""
     for seconds in PAUSES:
         with suppress(*failures):
             return work()
@@ -215,12 +215,12 @@ def bounded_map(
 ) -> Iterator[Any]:
     """Results of `function(*shared, item)` in the order of the items, at most `n_in_flight` being computed or waiting.
 
-    `items` is consumed no further ahead than that, which bounds memory. The default is twice the workers' threads. What
-    is shared travels to a cluster once, and again when it was lost with a worker.
+    `items` is consumed no further ahead than that, which bounds memory. The default is twice the workers' threads.
+    `shared` travels to a cluster once, and again when it was lost with a worker.
     """
     task = partial(function, *shared)
     if client is not None:
-        with failures_told(client):
+        with cluster_errors(client):
             yield from _ClientMap(function, shared, client).results(
                 items, n_in_flight or 2 * threads_of(client)
             )
@@ -277,7 +277,7 @@ class _ClientMap:
                 self._give_up([future for _, future, _ in self._waiting])
 
     def _give_up(self, futures: list[Any]) -> None:
-        """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
+        """Wait for tasks that have begun, which Dask cannot stop, so that they write nothing after this call."""
         results.wait_for(futures, GIVE_UP_SECONDS)
         for future in futures:
             future.cancel()
@@ -308,7 +308,7 @@ class _ClientMap:
 
 
 def send(client: Any, data: Any) -> Any:
-    """A future of `data` on some worker. One that just died may still be on the scheduler's list: then again.
+    """A future of `data` on some worker; retried, because one that just died may still be on the scheduler's list.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def send(client: Any, data: Any) -> Any:
     failure: OSError | None = None
     for seconds in (0.0, 0.1, 0.5, 2.0):
         time.sleep(seconds)
-        # Clusters that adapt start workers for tasks, not for data, and send home those that have no task
+        # Adaptive clusters start workers for tasks, not for data, and retire workers without a task
         task = None if client.nthreads() and failure is None else _held(client)
         try:
             return results.sent(client, key, data, workers.NO_WORKERS_SECONDS / 4)
@@ -336,7 +336,7 @@ def send(client: Any, data: Any) -> Any:
 
 
 def _held(client: Any) -> Any:
-    """The future of a task that a worker is busy with until data has reached it."""
+    """The future of a task that keeps a worker busy until data has reached it."""
     return client.submit(time.sleep, HELD_SECONDS, key=task_key("bt-hello", new_name()), pure=False)
 
 

@@ -1,5 +1,4 @@
-"""Results of tasks on a Dask client, and data on its way to workers: waited for, with a look now and then whether the
-workers are there."""
+"""Wait for results of tasks on a Dask client, and for data on its way to workers, and watch the workers meanwhile."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
                 f"{remedy}",
             )
 
-    with _failures_let_go(client, [future]):
+    with _failures_released(client, [future]):
         while True:
             try:
                 return future.result(LOOK_SECONDS)
@@ -72,9 +71,9 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
 
 
 @contextmanager
-def _failures_let_go(client: Any, futures: Sequence[Any]) -> Iterator[None]:
-    """Release those that have failed, if one does: a client keeps the exception of each, which keeps the frames that
-    it passes, which keep the future and the topics. Say so if they were cancelled."""
+def _failures_released(client: Any, futures: Sequence[Any]) -> Iterator[None]:
+    """Release failed futures if one fails: a client keeps their exceptions, whose frames keep future and topics. Raises
+    `Cancelled` if a user or a program cancelled them."""
     try:
         yield
     except BaseException as error:
@@ -89,7 +88,7 @@ def _failures_let_go(client: Any, futures: Sequence[Any]) -> Iterator[None]:
 def _refuse_cancelled(client: Any, error: CancelledError) -> None:
     """Raise `Cancelled` if a person or a program cancelled the task, and not Dask."""
     reason = getattr(error, "reason", LOSSES[0])
-    lost = reason in LOSSES or (reason == NO_REASON and not _cancelled_lately(client))
+    lost = reason in LOSSES or (reason == NO_REASON and not _cancelled_recently(client))
     if client.status == "running" and not lost:
         how = (
             "the cluster was restarted"
@@ -103,7 +102,7 @@ def _refuse_cancelled(client: Any, error: CancelledError) -> None:
         ) from error
 
 
-def _cancelled_lately(client: Any) -> bool:
+def _cancelled_recently(client: Any) -> bool:
     """Whether a client asked the scheduler to cancel tasks, in the last seconds of what the scheduler remembers."""
     events = [event for topic in client.get_events().values() for event in topic]
     newest = max((when for when, _ in events), default=0.0)
@@ -112,14 +111,14 @@ def _cancelled_lately(client: Any) -> bool:
 
 
 class _Watch:
-    """Looks at the workers while one waits for their results, and tells everything once."""
+    """Watches the workers while results are awaited, and warns of everything once."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._told: set[str] = set()
 
     def look(self) -> tuple[str, str] | None:
-        """What the cluster lacks to do any work, and what to do about it. Warns of workers that are silent."""
+        """What the cluster lacks to do any work, and what to do about it. Warns of silent workers."""
         return _lack(workers.look(self._client).workers)
 
     def tell(self, what: str, message: str) -> None:
@@ -138,13 +137,13 @@ def wait_for(futures: Sequence[Any], seconds: float) -> None:
 
 
 def sent(client: Any, key: str, data: Any, seconds: float) -> Any:
-    """The future of data, on a worker that is silent only if all are. Waits so long for the first, and warns of those
-    that are silent.
+    """The future of data on a worker, a silent one only if all are. Waits `seconds` for the first worker, and warns of
+    silent ones.
 
     Raises
     ------
     OSError
-        When the worker is gone, or a `TimeoutError` when there is none that accepts work.
+        When the worker is gone, or a `TimeoutError` when no worker accepts work.
     """
     while True:
         with suppress(_Silent):
@@ -152,7 +151,7 @@ def sent(client: Any, key: str, data: Any, seconds: float) -> Any:
 
 
 class _Silent(Exception):
-    """The worker that data are sent to is silent, or not known, and another is well."""
+    """The worker that data are sent to is silent or unknown, and another one accepts work."""
 
 
 def _next_worker(client: Any) -> str | None:
@@ -165,7 +164,7 @@ def _next_worker(client: Any) -> str | None:
 def _sent_to(client: Any, worker: str | None, key: str, data: Any, seconds: float) -> Any:
     def look() -> None:
         found = workers.look(client)
-        if found.silent and found.well and (worker is None or worker in found.silent):
+        if found.silent and found.accepting and (worker is None or worker in found.silent):
             raise _Silent
 
     # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
@@ -187,9 +186,9 @@ def _gathered(client: Any, futures: Sequence[Any], look: Callable[[], None]) -> 
 def _waited(
     client: Any, begin: Callable[[], Awaitable[Any]], look: Callable[[], None], cancelled: bool = False
 ) -> Any:
-    """What comes of what the client begins in its event loop, with a `look` now and then meanwhile. Begun once: large
-    data take long. Those on, or for, a stopped worker never arrive, hence the looks. If one raises, what was begun is
-    left alone, or cancelled."""
+    """The result of what `begin` starts in the client's event loop, with a `look` now and then meanwhile, because data
+    from or to a stopped worker never arrive. It is started once, because large data take long. If a look raises, it
+    goes on, or is cancelled."""
     begun = client.sync(_begun, begin)
     try:
         while not client.sync(_done, begun):
@@ -197,7 +196,7 @@ def _waited(
         return client.sync(_result, begun)
     finally:
         if cancelled:
-            client.loop.add_callback(begun.cancel)  # which does nothing to what is done
+            client.loop.add_callback(begun.cancel)  # no effect once it is done
 
 
 async def _begun(begin: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
@@ -207,7 +206,7 @@ async def _begun(begin: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
 
 
 def _failure(begun: asyncio.Future[Any]) -> BaseException | None:
-    """The failure, now known: asyncio prints those that are not asked for."""
+    """The failure; asking for it keeps asyncio from printing it."""
     return None if begun.cancelled() else begun.exception()
 
 
@@ -224,7 +223,7 @@ def _lack(found: Mapping[str, Mapping[str, Any]]) -> tuple[str, str] | None:
     """What a cluster of these workers lacks to do any work, and what to do about it."""
     if not found:
         return NO_WORKER
-    # One that is paused ends the tasks it has begun
+    # A paused worker finishes the tasks that it has begun
     return PAUSED if all(w["status"] == "paused" and not _tasks_begun(w) for w in found.values()) else None
 
 

@@ -1,5 +1,5 @@
-"""Which files of this process the workers of a Dask client can use. An address does not tell: containers share one and
-not their files, hosts share a folder. So each worker is asked to look for a file that was just made for it.
+"""Which files of this process the workers of a Dask client can use. An address does not tell: containers may share an
+address but no files, and hosts may share a folder. So each worker is asked to look for a file made for this purpose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["corpus_in_reach", "files_in_reach", "in_sight_of", "require_shared",
 
 _MANIFEST = "zarr.json"
 
-# What the workers of a client answered: by what they were asked about, and by address.
+# Answers of a client's workers: by folders or store, and by address.
 _usable_folders: WeakKeyDictionary[Any, dict[Any, Mapping[str, bool]]] = WeakKeyDictionary()
 _readable_stores: WeakKeyDictionary[Any, dict[str, Mapping[str, str]]] = WeakKeyDictionary()
 
@@ -29,8 +29,8 @@ _readable_stores: WeakKeyDictionary[Any, dict[str, Mapping[str, str]]] = WeakKey
 def shares_files(client: Any, folders: Sequence[Path]) -> bool:
     """Whether every worker can use files that only this user may read in these folders.
 
-    Workers are asked once. One that joins later is not known here until this is called again, so a task must be ready
-    not to find its file.
+    Each worker is asked once. A worker that joins later is asked only when this is called again, so tasks must handle a
+    missing file.
     """
     known = _usable_folders.setdefault(client, {})
     name = tuple(map(str, folders))
@@ -42,7 +42,7 @@ def shares_files(client: Any, folders: Sequence[Path]) -> bool:
 
 
 def require_shared(client: Any, folder: Path, remedy: str) -> None:
-    """Refuse workers that do not see what is written into a folder.
+    """Refuse workers that do not see the files of a folder.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def require_shared(client: Any, folder: Path, remedy: str) -> None:
 
 
 def in_sight_of(places: Sequence[Place], task: Callable[[Any], Any], remedy: str) -> Callable[[Any], Any]:
-    """A task that does its work only where these local files and folders are: a worker may have joined since
-    `require_shared`, and would write where no other process finds it.
+    """A task that runs only where these local files and folders exist: a worker that joined after `require_shared`
+    might write where no other process finds it.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def corpus_in_reach(client: Any, corpus: Any) -> Iterator[None]:
     Raises
     ------
     ClusterError
-        Names the first of them, the corpus, and what it met.
+        Names the first of them, the corpus, and the error.
     """
     if client is None or corpus.url is None:
         yield
@@ -132,7 +132,7 @@ def _require_readable(client: Any, corpus: Any) -> None:
 
 
 def _problem(store: Place) -> str:
-    """What opening a store meets here, or ""."""
+    """The error of opening a store here, or ""."""
     try:
         (store / _MANIFEST).read()
     except Exception as error:  # whatever a file system raises is the answer
@@ -142,7 +142,7 @@ def _problem(store: Place) -> str:
 
 @contextmanager
 def files_in_reach(client: Any) -> Iterator[None]:
-    """Say what is needed when tasks on workers cannot read a file that this process can read.
+    """Re-raise as ClusterError when tasks on workers cannot read a file that this process can read.
 
     Raises
     ------

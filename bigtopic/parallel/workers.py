@@ -1,4 +1,4 @@
-"""What one must know of the workers of a Dask client: their heartbeats, and answers to questions outside of tasks.
+"""The workers of a Dask client: their heartbeats, and answers to questions outside of tasks.
 
 Keys of tasks and data are random, because Dask takes equal keys for the same task, whichever client they come from.
 Their prefixes are few, because the scheduler remembers each for good.
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 NO_WORKERS_SECONDS = 30
-FIRST_WORKER_SECONDS = 2  # without a worker, before a warning says what is waited for
+FIRST_WORKER_SECONDS = 2  # without a worker, before a warning
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 ALONE_SECONDS = 5  # for another answer
 UNHEARD_SECONDS = 30  # without a heartbeat of a worker, before it is silent
@@ -64,7 +64,7 @@ def addresses(client: Any) -> list[str]:
         When there is still none after `NO_WORKERS_SECONDS`.
     """
     if not client.nthreads():
-        # A task, because clusters that adapt start workers for nothing else
+        # A task, because adaptive clusters start workers for nothing else
         future = client.submit(bool, key=task_key("bt-hello", new_name()), pure=False)
         try:
             _wait_for_the_first(client, future)
@@ -121,7 +121,7 @@ def ask(
         for worker in failed:
             del answers[worker]
         if failed:
-            look(client)  # which warns of those that are silent
+            look(client)  # which warns of silent workers
         # One that died may still be on the scheduler's list
         if seconds is None or all(isinstance(error, TimeoutError) for error in failed.values()):
             break
@@ -134,8 +134,8 @@ class Places(NamedTuple):
 
     Attributes
     ----------
-    preferred : addresses of the workers that are asked first; None for any
-    only : addresses of those that can run it at all, where some cannot; None for any
+    preferred : addresses of the workers to prefer; None for any
+    only : addresses of the workers that can run it, where some cannot; None for any
     """
 
     preferred: Sequence[str] | None = None
@@ -149,7 +149,7 @@ class Places(NamedTuple):
 
 
 def places(client: Any, preferred: Sequence[str] | None = None) -> Places:
-    """Where a task may run now that should run on some `preferred` workers, or on any.
+    """Where a task may run now: on the `preferred` workers if possible, or on any.
 
     Raises
     ------
@@ -166,12 +166,12 @@ def places(client: Any, preferred: Sequence[str] | None = None) -> Places:
 
 
 def fit_for_work(client: Any, workers: Sequence[str]) -> list[str]:
-    """These workers without those that cannot run this package.
+    """The workers among these that can run this package.
 
     Raises
     ------
     CancelledError
-        When there are workers, and none can: those that could are gone, with what they held.
+        When there are workers, and none can: the ones that could are gone, with their data.
     """
     known = _unfit.get(client, {})
     fit = [worker for worker in workers if worker not in known]
@@ -243,17 +243,17 @@ Description = Mapping[str, Mapping[str, Any]]
 
 
 class Heartbeats:
-    """What was found at the last look at the workers of a client.
+    """The workers of a client at the last look.
 
-    workers : what the scheduler tells of each, by address
-    silent : addresses of those that it has not heard from for `UNHEARD_SECONDS`
-    well : of the others that accept work
+    workers : the scheduler's report on each, by address
+    silent : addresses of workers that it has not heard from for `UNHEARD_SECONDS`
+    accepting : addresses of the others that accept work
     """
 
     def __init__(self) -> None:
         self.workers: Description = {}
         self.silent: frozenset[str] = frozenset()
-        self.well: frozenset[str] = frozenset()
+        self.accepting: frozenset[str] = frozenset()
         self._answered = True
         # By address: the time of the last heartbeat, on the scheduler's clock, and since when it is the last, on ours
         self._last: dict[str, tuple[float, float]] = {}
@@ -281,7 +281,7 @@ class Heartbeats:
         known = self.silent
         self.silent = frozenset(w for w, (_, since) in self._last.items() if now - since > UNHEARD_SECONDS)
         running = frozenset(w for w, worker in self.workers.items() if worker["status"] == "running")
-        self.well = running - self.silent
+        self.accepting = running - self.silent
         for address in sorted(self.silent - known):
             warn(
                 f"the Dask scheduler has not heard from worker {address} for {UNHEARD_SECONDS} seconds, and the "
@@ -307,7 +307,7 @@ def silent(client: Any) -> frozenset[str]:
 
 
 def described(client: Any, seconds: float | None = None) -> Description:
-    """What the scheduler tells of each worker, by address; what it told last, if it cannot be asked.
+    """The scheduler's report on each worker, by address; the last one, if it cannot be asked.
 
     Instead of `client.scheduler_info`, in whose answer there may be no workers: now and then the client itself asks
     without them, and the last answer counts.

@@ -28,7 +28,7 @@ def _rename(begin, end, words, counts, id_map, lookup, n_ids, kept, out_words, o
 
 @njit(cache=True, error_model="numpy", fastmath=False)
 def _forget(words, id_map, lookup, ids):
-    """Undo what was noted of these words, whose ids are these."""
+    """Reset the lookup of these words, or, where words are ids, of the distinct `ids`, to -1."""
     if len(id_map) > 0:
         for j in range(len(words)):
             lookup[words[j]] = -1

@@ -1,8 +1,8 @@
 """Exchanges: which rounds begin from the same params, and how shares divide them.
 
-An *exchange* is some consecutive rounds of a pass that begin from the same params, and the sum of their changes at its
-end. It is R shares of H rounds: shares do not see each other's updates, the rounds of a share do. A run can be cut
-between exchanges. With n rounds before it, an exchange is
+An *exchange* is consecutive rounds of a pass that begin from the same params; at its end, their changes are added up.
+It is R shares of H rounds: a share sees its own updates, and none of the other shares'. A run can be cut between
+exchanges. After n rounds of the run, an exchange is
 
     n < PROMPT             one round: topics change much at the beginning
     n < undivided rounds   R shares of one round,    R = min(concurrent rounds, max(FIRST, n / GROWTH))
@@ -12,10 +12,10 @@ Both divisions bound what a share misses by the rounds before: about a sixteenth
 last term matters to fewer than 16 replicas: a step is at most 1 / (rounds of the exchange), so in longer exchanges
 steps would be too small.
 
-Replicas copy the rows that they need, which is not worth its time for a few rounds: most minibatches have the same
-frequent words. They begin after rounds with `ENTRIES_PER_WORD` entries for each word of the vocabulary, or when an
-exchange can have its full number of rounds, or all rounds of a pass. A run that does not say how many replicas it has
-gets `REPLICAS` if its passes are long: if each has enough updates in an exchange after the first pass.
+Replicas copy the rows that they need, which does not pay for a few rounds, because most minibatches have the same
+frequent words. They begin once the rounds so far have `ENTRIES_PER_WORD` entries for each word of the vocabulary, or an
+exchange can have its full number of rounds, or a whole pass. By default, a run has `REPLICAS` if its passes are so long
+that, after the first one, each replica has enough updates in an exchange.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Schedule(Protocol):
     """How many rounds begin from the same params, as a run goes on."""
 
     def exchange(self, done: int) -> tuple[int, bool]:
-        """The exchange that begins after `done` updates of a run: its number of rounds, at least 1, of which it has
-        fewer where a pass ends; and whether replicas share them. Depends on nothing else, so that a run can be cut."""
+        """The rounds, at least 1, of the exchange that begins after `done` updates of a run, and whether replicas share
+        them. The end of a pass ends an exchange. Depends on nothing but `done`, so that a run can be cut."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +154,17 @@ def _checked(schedule: Schedule, done: int, replicas: int) -> tuple[int, bool]:
 
 
 def largest_exchange(done: int, replicas: int) -> int:
-    """Rounds of an exchange of replicas after so many rounds, at most."""
+    """The most rounds of an exchange of replicas after `done` rounds of the run."""
     return min(done * replicas // (MISSED_SHARE * (replicas - 1)), done // (MISSED_SHARE - 1))
 
 
 def rounds_before(n_rounds: int, replicas: int) -> int:
-    """After how many rounds an exchange of replicas may have `n_rounds`."""
+    """Rounds of the run before an exchange of replicas may have `n_rounds`: the inverse of `largest_exchange`."""
     return max(-(-n_rounds * MISSED_SHARE * (replicas - 1) // replicas), n_rounds * (MISSED_SHARE - 1))
 
 
 def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) -> tuple[int, int]:
-    """Replicas of a run that does not say how many, and updates of each in an exchange, at most.
+    """The default number of replicas, and the most updates of each in an exchange.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def replicas_of_corpus(n_words: int, minibatch_entries: float, n_rounds: int) ->
 
     Returns
     -------
-    replicas : 1 where an exchange would not be worth its time
+    replicas : 1 where exchanges would not pay
     updates : the most of each replica in an exchange
     """
     n_updates = largest_exchange(n_rounds, REPLICAS) // REPLICAS
@@ -203,7 +203,7 @@ def undivided_rounds(
 
 
 def divided(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
-    """Consecutive items for each of `n` shares, or of fewer if there are fewer items, as even as possible: share r has
-    those from r / n to (r + 1) / n of all, rounded down."""
+    """Consecutive items for each of `n` shares, or for fewer if there are fewer items: share r ends at the fraction
+    (r + 1) / n of the items, rounded down."""
     n, size = min(n, len(items)), len(items)
     return [items[r * size // n : (r + 1) * size // n] for r in range(n)]

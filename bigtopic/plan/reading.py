@@ -99,10 +99,10 @@ class BlockReader:
 
 @contextmanager
 def _answered(future: Future[Block]) -> Iterator[None]:
-    """Fail the future if what is inside is interrupted, so that no thread waits for a block that none will read."""
+    """Fail the future if the body is interrupted, so that no thread waits for a block that will not be read."""
     try:
         yield
     except BaseException as error:
-        with suppress(InvalidStateError):  # Ctrl-C may come when it has been read
+        with suppress(InvalidStateError):  # Ctrl-C may come after the block was read
             future.set_exception(error)
         raise

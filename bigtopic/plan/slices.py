@@ -1,8 +1,8 @@
 """Slices: the documents of one kernel call; and how corpus and settings determine passes, minibatches and slices.
 
-A *minibatch* is the documents of one update; a *slice* the documents of one kernel call; a *read block* is what is read
-from the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus
-and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block.
+A *minibatch* is the documents of one update; a *slice*, the documents of one kernel call; a *read block*, the documents
+read from the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the
+corpus and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block.
 
 Consecutive minibatches that begin from the same params are an *exchange*, see `exchanges`.
 """

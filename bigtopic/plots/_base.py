@@ -25,7 +25,6 @@ from bigtopic.support import discovery
 
 __all__ = ["CURVES", "Plot", "draw", "load", "names"]
 
-
 _PACKAGE = "bigtopic.plots"
 _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
@@ -99,7 +98,7 @@ class Plot:
         return completed(for_words(self.settings, subject, given), given)
 
     def missing(self, subject: Subject) -> list[str]:
-        """Those of `needs` that there are not."""
+        """Entries of `needs` that the subject lacks."""
         history = getattr(subject.model, "history_", None) or []
         there = {
             "corpus": subject.documents is not None,

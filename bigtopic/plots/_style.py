@@ -27,7 +27,6 @@ __all__ = [
     "resize",
 ]
 
-
 BAR = "#56B4E9"  # both of Okabe, Ito 2008: told apart with any colour vision, and in grey
 ACCENT = "#0072B2"
 

@@ -21,11 +21,11 @@ import numpy as np
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.source import Largest
 from bigtopic.questions.words import rows_of
-from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.support.cards import shown
+from bigtopic.support.numbers import is_whole
 from bigtopic.wording import printable
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "similarity",
     "tree_of",
 ]
-
 
 MEASURES = ("hellinger", "cosine")
 

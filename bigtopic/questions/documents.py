@@ -165,7 +165,7 @@ class LastTopics:
             self._key, self._pieces = key, pieces
 
 
-_ROUNDING = 1e-12  # of a mean of squares: a variance below is what is left of none
+_ROUNDING = 1e-12  # of a mean of squares: a variance below it is rounding
 
 
 class Shares(NamedTuple):

@@ -34,7 +34,6 @@ from bigtopic.evaluation.source import Largest, labels_of
 
 __all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels", "topics_of_words"]
 
-
 ROWS = 1 << 15  # words read at a time
 FREX_CELLS = 1 << 26  # 256 MiB of float32
 ORDERS = ("probability", "relevance", "frex", "lift")

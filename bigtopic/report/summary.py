@@ -15,8 +15,8 @@ from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
-from bigtopic.state.contract.rules import is_whole
 from bigtopic.support import cards
+from bigtopic.support.numbers import is_whole
 
 __all__ = ["Summary", "Topic", "columns_of", "summarise"]
 

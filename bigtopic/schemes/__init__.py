@@ -1,7 +1,8 @@
 """How statistics update the params.
 
-A file that defines `SCHEME`, a frozen dataclass with the method `step(array, stats, info)`, is a scheme of
-the file's name. To add a scheme, add a file. Related schemes share a file, which names the others in `FURTHER`.
+A file that defines `SCHEME`, a frozen dataclass with the method `step(array, stats, info)`, is a scheme of the file's
+name. To add a scheme, add a file. Related schemes share a file, which lists the others in `FURTHER`; the table at the
+end of this module says which file that is.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
     weights <- weights + S
 
-With `forgets_start`, the first update forgets what the statistics began with: topics that were given draw the first
-labels, and are not counted.
+With `forgets_start`, the first update drops the initial statistics: given topics draw the first labels, and are not
+counted.
 
 Reference: Broderick et al. (2013), "Streaming variational Bayes", its sufficient statistics update; Than and
 Doan (2017), equation 27 (the prior enters once).
@@ -18,7 +18,7 @@ weights.
 
 The initial statistics only tell the topics apart while the first minibatch is being inferred. With `inner` iterations,
 a round starts from its prior and repeats weights = prior + S until S follows from the weights: streaming variational
-Bayes (SVB). With one iteration it is `Add` that forgets what the weights began with.
+Bayes (SVB). With one iteration, it is `Add` with `forgets_start`.
 
 Reference: Broderick et al. (2013), "Streaming variational Bayes".
 
@@ -26,11 +26,11 @@ Reference: Broderick et al. (2013), "Streaming variational Bayes".
 
     statistics <- decay (statistics + S)
 
-The first update forgets what the statistics began with: a start is not the past. The prior stays outside, and does not
+The first update drops the initial statistics, which come from no document. The prior stays outside, and does not
 decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is sum_j decay^(t - j + 1) C_j; it tends
 to the mass of decay / (1 - decay) minibatches.
 
-What is forgotten may fall from update to update, so that the topics come to rest:
+The share that is forgotten may fall from update to update, so that the topics converge:
 
     1 - decay_t = (1 - decay) (offset + t)^-kappa
 
@@ -45,7 +45,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import LearningRate, check, is_number
+from bigtopic.schemes.schedule import LearningRate, check
+from bigtopic.support.numbers import is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Add", "AddToPrior", "DecayAdd"]
@@ -59,8 +60,8 @@ class Add:
 
     Parameters
     ----------
-    forgets_start : whether nothing of what the statistics begin with is left after the first update. Not an option of
-        users: a run with `init` sets it where the method begins with nothing
+    forgets_start : whether the first update drops the initial statistics. Not an option of users: a run with `init`
+        sets it where the method begins with nothing
     """
 
     dtype: ClassVar[str] = "float64"
@@ -80,7 +81,7 @@ class AddToPrior(Add):
 
     Parameters
     ----------
-    forgets_start : see `Add`; a run with `init` unsets it, so that the weights that are given are the first prior
+    forgets_start : see `Add`; a run with `init` unsets it, so that the given weights are the first prior
     """
 
     forgets_start: bool = field(default=True, repr=False)
@@ -88,13 +89,13 @@ class AddToPrior(Add):
 
 @dataclass(frozen=True)
 class DecayAdd:
-    """A minibatch counts `decay` times once it is added, and `decay` times less after each update that follows.
+    """A minibatch is added with the weight `decay`, and each later update multiplies its weight by `decay`.
 
     The array is in double precision, as for `Add`, which is the case of decay 1.
 
     Parameters
     ----------
-    decay : what is left of the past after each minibatch, above 0 and at most 1; smaller for larger minibatches; in the
+    decay : share of the past that each minibatch leaves, above 0 and at most 1; smaller for larger minibatches; in the
         literature lambda
     forgetting_decay : how fast the forgotten share falls, above 0 and at most 1; None for the same `decay` always
     forgetting_offset : larger begins with a smaller share, and falls later

@@ -1,6 +1,6 @@
-"""The Dirichlet parameters that means of logarithms make likeliest, by Newton's method.
+"""Maximum-likelihood parameters of a Dirichlet distribution, from means of logarithms, by Newton's method.
 
-Of rows p ~ Dirichlet(a) only t_k, the mean of E[log p_k], is known. The mean log likelihood of a row,
+Of the rows p ~ Dirichlet(a), only t_k, the mean of E[log p_k], is known. The mean log likelihood of a row,
 
     F(a) = lgamma(sum a) - sum_k lgamma(a_k) + sum_k (a_k - 1) t_k,
 
@@ -10,9 +10,9 @@ is concave, and its Hessian is a diagonal plus a constant, so a step of Newton's
     a_k <- a_k - (g_k - b) / q_k,    b = sum_k (g_k / q_k) / (1 / z + sum_k 1 / q_k)
 
 The step is halved until all a_k are positive and F does not fall. Parameters stay within LEAST .. MOST, because rows
-that are all alike, or that lack a component, have no maximum; one that would leave these limits rests, and the others
-take a step of their own. Where R components share each a_k, sum a is R times the sum of the different ones, and z is
-R psi1(sum a): with one a_k this is the symmetric Dirichlet distribution.
+that are all alike, or that lack a component, have no maximum; a parameter that would leave these limits stays, and the
+others take the step of a smaller problem. Where R components share each a_k, sum a is R times the sum of the distinct
+ones, and z is R psi1(sum a): with one a_k this is the symmetric Dirichlet distribution.
 
 The fixed-point iteration maximises a lower bound of F that touches it at the present a. It needs no halving, and more
 steps:
@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, argument, warn
-from bigtopic.schemes.schedule import LearningRate, first_update_after, is_number
+from bigtopic.schemes.schedule import LearningRate, first_update_after
+from bigtopic.support.numbers import is_number
 from bigtopic.types import RoundInfo
 
 __all__ = [
@@ -72,21 +73,21 @@ def gradient(prior: np.ndarray, mean_logs: np.ndarray, repeats: int = 1) -> np.n
 
 
 def newton_step(prior: np.ndarray, mean_logs: np.ndarray, repeats: int = 1) -> np.ndarray:
-    """The parameters after one step, float64 (n,), within LEAST .. MOST; where no step is uphill, those given."""
+    """The parameters after one step, float64 (n,), within LEAST .. MOST; unchanged where no step increases F."""
     if len(prior) * repeats == 1:  # the only distribution over one component
         return prior
     prior = np.clip(prior, LEAST, MOST)
-    way, before = _way(prior, mean_logs, repeats), log_likelihood(prior, mean_logs, repeats)
+    direction, before = _direction(prior, mean_logs, repeats), log_likelihood(prior, mean_logs, repeats)
     for _ in range(_HALVINGS):
-        if np.all(prior + way > 0):
-            moved: np.ndarray = np.clip(prior + way, LEAST, MOST)
+        if np.all(prior + direction > 0):
+            moved: np.ndarray = np.clip(prior + direction, LEAST, MOST)
             if log_likelihood(moved, mean_logs, repeats) >= before:
                 return moved
-        way = way / 2
+        direction = direction / 2
     return prior
 
 
-def _way(prior: np.ndarray, mean_logs: np.ndarray, repeats: int) -> np.ndarray:
+def _direction(prior: np.ndarray, mean_logs: np.ndarray, repeats: int) -> np.ndarray:
     from scipy.special import polygamma
 
     g, q = gradient(prior, mean_logs, repeats), -polygamma(1, prior)
@@ -129,7 +130,7 @@ def dirichlet_mle(
     tol: float = 1e-10,
     max_iter: int = 10_000,
 ) -> np.ndarray:
-    """The parameters of the Dirichlet distribution that rows are likeliest under, float64 (n,).
+    """Maximum-likelihood parameters of the Dirichlet distribution of some rows, float64 (n,).
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def dirichlet_mle(
     shape : "asymmetric", or "symmetric" for parameters that are all equal
     solver : "newton", or "fixed_point" for Minka's iteration: cheaper steps, but hundreds of them
     tol : stop when a step changes no parameter by more than this, relative to it
-    max_iter : the most steps. A warning says that they were not enough
+    max_iter : the most steps; a warning says if they were not enough
 
     Raises
     ------
@@ -226,7 +227,7 @@ class LearnedPrior(LearningRate):
         """The update that learns first, from 1, where minibatches are the whole corpus or not; see `begin`."""
         return int(self.begin) + 1 if whole else first_update_after(self.begin, self)
 
-    def likelier(
+    def updated(
         self, prior: np.ndarray, mean_logs: np.ndarray, step: Callable[..., np.ndarray] = newton_step
     ) -> np.ndarray:
         """The prior, (n,), after one whole step of its shape.

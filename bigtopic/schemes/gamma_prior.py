@@ -7,8 +7,8 @@ which touches it at the present alpha:
     a_k = alpha_k (mean psi(alpha_k + n_dk) - psi(alpha_k)),    b = mean psi(sum alpha + n_d) - psi(sum alpha)
     A_k += a_k,  B += b,    alpha_k <- (b_0 alpha_0k + A_k) / (b_0 + B)
 
-With the gradient g_k of the mean log likelihood (see `dirichlet`), a_k = alpha_k (g_k + b). So alpha rests where the
-documents make it likeliest, and b only sets the size of the steps. It is taken for a document of the mean length, which
+With the gradient g_k of the mean log likelihood (see `dirichlet`), a_k = alpha_k (g_k + b). So alpha stops at the
+maximum of the likelihood, and b only sets the size of the steps. b is taken for a document of the mean length, which
 is exact for one document per update. A minibatch counts as one document and none is forgotten: steps shrink as 1 / t.
 Where inner iterations move alpha, a and b are of the alpha that the statistics were computed with.
 

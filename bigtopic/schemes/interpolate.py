@@ -1,11 +1,11 @@
-"""Weights move a step towards what a minibatch says of the corpus: stochastic approximation.
+"""Weights move a step towards the estimate from a minibatch: stochastic approximation.
 
 `Interpolate`: weights move a step towards what they would be if the whole corpus were like this minibatch.
 
     weights <- (1 - rho_t) weights + rho_t (prior + scale S),    rho_t = s (offset + t)^-decay
 
-`scale` is (documents of the corpus) / (documents of the minibatch), or the same of tokens. The prior is
-constant, so moving the statistics alone is the same.
+`scale` is (documents of the corpus) / (documents of the minibatch), or the same ratio of tokens. The prior is constant,
+so moving the statistics alone is the same.
 
 References: Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference", algorithm of figure 4 (by
 documents); Foulds et al. (2013), "Stochastic collapsed variational Bayesian inference for LDA" (by tokens).
@@ -31,8 +31,8 @@ its scale does not matter. In double precision, because a word that a topic lose
 References: Cappe and Moulines (2009), "On-line expectation-maximization algorithm for latent data models"; Dupuy and
 Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling".
 
-`InterpolateRows`: the weights of each row seen move a step towards what they would be if all its documents were like
-the minibatch's.
+`InterpolateRows`: the weights of each row that occurs in the minibatch move a step towards what they would be if all
+documents of the row were like the minibatch's.
 
     weights_i <- (1 - rho_i) weights_i + rho_i (prior + (n_i / m_i) S_i),    rho_i = s (offset + t_i)^-decay
 
@@ -56,13 +56,12 @@ from bigtopic.schemes.schedule import (
     LearningRate,
     PlainStep,
     decaying_end,
-    is_number,
     staleness_corrected_rate,
 )
+from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Interpolate", "InterpolateNormalised", "InterpolateRaw", "InterpolateRows"]
-
 
 SCALES = ("documents", "tokens")
 
@@ -172,13 +171,13 @@ class InterpolateRaw(PlainStep):
 
 @dataclass(frozen=True)
 class InterpolateRows(LearningRate):
-    """Stochastic natural-gradient step of rows that only their own documents say something about.
+    """Stochastic natural-gradient step of rows that depend on their own documents alone.
 
     Parameters
     ----------
     learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`
-    documents : the array that has the documents n_i of each row, (n_rows, 1), and whose statistics are those of the
-        minibatch, m_i; the model has it, and the method a scheme for it
+    documents : the array that counts the documents n_i of each row, (n_rows, 1), and whose statistics count the
+        documents m_i of the minibatch; the model has it, and the method a scheme for it
     own_steps : whether each row counts its own updates; otherwise all take the step size of the run, as in the paper
 
     Raises

@@ -13,16 +13,15 @@ must have no prior: see `prior`.
 Reference: Patterson and Teh (2013), "Stochastic gradient Riemannian Langevin dynamics on the probability simplex",
 whose e is twice this one.
 
-Random numbers are functions of (seed, update, row), so that neither the order of rows nor which of them are
-updated together can change them.
+Random numbers are functions of (seed, update, row), so that neither the order of rows nor which of them are updated
+together can change them. They are the streams of a counter-based generator: Salmon et al. (2011), "Parallel random
+numbers: as easy as 1, 2, 3".
 
-They are the streams of a counter-based generator: Salmon et al. (2011), "Parallel random numbers: as easy as 1, 2, 3".
+`LazyLangevin`: Langevin dynamics whose updates cost only the minibatch's words: the moves that other words miss are
+made later, in one draw.
 
-`LazyLangevin`: Langevin dynamics whose updates cost the minibatch's words alone: what other words missed is one draw,
-made later.
-
-Without counts, a weight of `langevin` follows a Cox-Ingersoll-Ross process, whose law after any time is
-known: dQ = (prior - r Q) de + sqrt(2 Q) dW. Over the updates t that a row missed, with a_t = e_t r_t of its column,
+Without counts, a weight of `langevin` follows a Cox-Ingersoll-Ross process, whose law after any time is known:
+dQ = (prior - r Q) de + sqrt(2 Q) dW. Over the updates t that a row missed, with a_t = e_t r_t of its column,
 
     Q <- tau Gamma(prior + Poisson(Q exp(-A) / tau), 1)
     A = sum_t a_t,    tau = sum_t e_t (1 - exp(-a_t)) / a_t exp(-A_t),    A_t the sum of a over the updates after t
@@ -30,7 +29,7 @@ known: dQ = (prior - r Q) de + sqrt(2 Q) dW. Over the updates t that a row misse
 Rows of a minibatch make up for what they missed, and then take the step of `langevin`. Until then, the array holds
 Q exp(-A), which its lazy scale does for all rows at once, and which is what kernels read: the expected weight, but for
 prior * tau. tau of each row is a companion array: its prior is tau of a row that missed all updates, and the statistics
-of a row, which fade like Q, subtract what was there when it last moved.
+of a row, which fade like Q, subtract the value at its last move.
 
 The last update of a run of known length makes up for all rows, so that its topics are a sample.
 
@@ -47,11 +46,11 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.schemes.schedule import check, is_number, robbins_monro
+from bigtopic.schemes.schedule import check, robbins_monro
+from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Langevin", "LangevinStep", "LazyLangevin", "generators"]
-
 
 BLOCK_ROWS = 1 << 12
 
@@ -174,7 +173,7 @@ class LazyLangevin(LangevinStep):
         ids = np.arange(array.n_rows, dtype=np.int32) if stats.ids is None else stats.ids
         weights, normals = self._caught_up(array, missed, ids, info)
         after = self.moved(weights, stats.values, pull, normals, info)
-        fade, grown = _missing(pull, self.rate(info.step))
+        fade, grown = _fade_and_growth(pull, self.rate(info.step))
         nothing = np.zeros(len(ids))
         array.add(AxisStats(ids, after), decay=fade, row_decay=nothing)
         longest[:n] = (longest * fade + grown)[:n]
@@ -204,8 +203,8 @@ class LazyLangevin(LangevinStep):
             missed.add(AxisStats(rows, -missed.gather(rows)))
 
 
-def _missing(pull: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """What an update does to rows without counts: exp(-a), and the growth of tau, each (n_columns,)."""
+def _fade_and_growth(pull: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """The effect of an update on rows without counts: exp(-a), and the growth of tau, each (n_columns,)."""
     return np.exp(-rate * pull), -np.expm1(-rate * pull) / pull
 
 

@@ -1,9 +1,9 @@
-"""Dirichlet parameters move towards those that the documents make likeliest: the prior of their topics is learned.
+"""Dirichlet parameters move towards their maximum-likelihood values: the prior of documents' topics is learned.
 
     alpha <- alpha + rho_t (Newton's step at the means t_k = S_k / n_docs)
 
-The statistics S_k sum E[log theta_dk] over documents, given the prior that the documents were inferred with. So this is
-the M-step of EM, and with rho_t = 1 the likelihood, or its bound, does not fall. `dirichlet` has the step.
+S_k is the sum of E[log theta_dk] over documents, given the prior that they were inferred with. So this is the M-step of
+EM, and with rho_t = 1 the likelihood, or its bound, does not fall. `dirichlet` has the step.
 
 References: Blei, Ng, Jordan (2003), appendix A.4.2; Hoffman, Blei, Bach (2010), "Online learning for latent Dirichlet
 allocation", section 3.3, for minibatches.
@@ -48,8 +48,8 @@ class Newton(LearnedPrior):
         n, share = array.n_components, self.share(info)
         change = np.zeros(stats.values.shape)
         rows = array.gather(stats.ids)[:, :n].astype(np.float64)
-        for row, logs, way in zip(rows, stats.values[:, :n] / info.n_docs, change[:, :n], strict=True):
-            way[:] = share * (self.likelier(row, logs, type(self).moved) - row)
+        for row, logs, out in zip(rows, stats.values[:, :n] / info.n_docs, change[:, :n], strict=True):
+            out[:] = share * (self.updated(row, logs, type(self).moved) - row)
         array.add(AxisStats(stats.ids, change))
 
 

@@ -1,4 +1,4 @@
-"""The prior of an array moves towards the one that the array's own distributions make likeliest.
+"""The prior of an array moves towards its maximum-likelihood value given the array's own distributions.
 
 `OwnPrior`, of an array whose columns are distributions:
 
@@ -12,9 +12,9 @@ The mean over the axis would cost the whole vocabulary in every update. A miniba
 random, as it has itself, at most `_ROWS`; only where it is the whole corpus, over all. An asymmetric prior needs all
 rows, and moves once a pass, by the share of a step that the updates of the pass would have taken one after another.
 
-A few topics are few draws for a number per word: topics that once are alike are likeliest under a prior without
-bounds, which keeps them alike. The means of an asymmetric prior are therefore drawn towards their own mean, which is
-the mean of the symmetric prior,
+A few topics are few draws for a number per word: once topics are alike, an ever larger prior makes them likelier, and
+keeps them alike. The means of an asymmetric prior are therefore shrunk towards their own mean, which is the mean of the
+symmetric prior,
 
     t_v <- (1 - s) t_v + s mean_v t_v,    s = `shrinkage`
 
@@ -34,8 +34,8 @@ once, however many documents it has. `dirichlet` has the step.
 The mean over the axis would cost all rows in every update. A minibatch takes it over as many rows, drawn at random, as
 it has itself; only where it is the whole corpus, over all.
 
-References: Blei, Ng, Jordan (2003), appendix A.4.2; Mortensen (2017), "The author-topic model", section 2.6, whose
-gradient has a sign wrong.
+References: Blei, Ng, Jordan (2003), appendix A.4.2; Mortensen (2017), "The author-topic model", section 2.6, where a
+sign of the gradient is wrong.
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
-from bigtopic.schemes.schedule import is_number
+from bigtopic.support.numbers import is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "OwnPrior", "OwnRowPrior", "sampled_rows"]
-
 
 _ROWS = 4096  # at once
 
@@ -64,8 +63,8 @@ class OwnPrior(LearnedPrior):
     Parameters
     ----------
     shape, learning_decay, learning_offset, learning_scale, hold, begin : see `LearnedPrior`
-    shrinkage : of an asymmetric prior, from 0, the likeliest one, to 1, the likeliest symmetric one. One half weighs
-        as many further topics as there are
+    shrinkage : of an asymmetric prior, from 0, maximum likelihood, to 1, the maximum-likelihood symmetric prior. One
+        half has the weight of as many further topics as there are
 
     Raises
     ------
@@ -85,12 +84,9 @@ class OwnPrior(LearnedPrior):
     @property
     def unread(self) -> Mapping[str, str]:
         """Settings that others turn off: {name: why}."""
-        alone = (
-            {}
-            if self.shape == "asymmetric"
-            else {"shrinkage": f"shape is {self.shape!r}, which learns one number"}
-        )
-        return {**super().unread, **alone}
+        if self.shape == "asymmetric":
+            return super().unread
+        return {**super().unread, "shrinkage": f"shape is {self.shape!r}, which learns one number"}
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing while the prior rests."""
@@ -169,7 +165,7 @@ class OwnRowPrior(LearnedPrior):
         n_rows = sum(n for _, n in sums)
         logs = np.sum([one for one, _ in sums], axis=0) / n_rows
         prior = np.broadcast_to(array.prior.mean(axis=0), array.n_components)
-        moved = self.likelier(prior, logs)
+        moved = self.updated(prior, logs)
         after = np.ascontiguousarray((prior + self.share(info) * (moved - prior))[None, :])
         array.set_prior(after)
         if self.same:

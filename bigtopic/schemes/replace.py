@@ -4,12 +4,12 @@
 
     weights <- prior + S
 
-`ReplaceRows`: weights of the rows seen become prior + their statistics, the weights of other rows stay: rows that only
-their own documents say something about, such as authors whose documents are all in one minibatch.
+`ReplaceRows`: weights of the rows that occur become prior + their statistics, the weights of other rows stay: for rows
+that depend on their own documents alone, such as authors whose documents are all in one minibatch.
 
     weights_i <- prior + S_i    for rows i of the statistics
 
-`Keep`: an array stays as it is: what is counted for it is read by the schemes of other arrays.
+`Keep`: an array stays as it is; the schemes of other arrays read its statistics.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["FURTHER", "SCHEME", "Keep", "Replace", "ReplaceRows"]
@@ -36,7 +37,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class ReplaceRows:
-    """Forget everything before this update about the rows that it has statistics of.
+    """Forget everything before this update about the rows that it has statistics for.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class ReplaceRows:
     first: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer) or self.first < 0:
+        if not is_whole(self.first) or self.first < 0:
             raise SettingError(f"first={self.first!r}: must be a whole number of rows, 0 or more")
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

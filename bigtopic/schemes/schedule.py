@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from bigtopic.errors import SettingError, argument, either
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "constant",
     "decaying_end",
     "first_update_after",
-    "is_number",
     "joined",
     "robbins_monro",
     "staleness_corrected_rate",
@@ -31,9 +31,7 @@ __all__ = [
 
 Schedule = Callable[[int, int | None], float]
 
-UPDATES_PER_MISSED = (
-    2  # updates by which the time that params remember becomes shorter, for each that is missed
-)
+UPDATES_PER_MISSED = 2  # 1 / rate shrinks by this much for each update that is missed
 MOST_UPDATES = 100_000
 LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
@@ -98,8 +96,8 @@ def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
         usual = before(step, n_steps)
         if n_steps is None or usual <= last or step <= (first := n_steps - round(share * n_steps)):
             return usual
-        way = (step - first) / (n_steps - first)
-        between: float = usual ** (1.0 - way) * last**way
+        fraction = (step - first) / (n_steps - first)
+        between: float = usual ** (1.0 - fraction) * last**fraction
         return between
 
     return rate
@@ -153,8 +151,8 @@ class LearningRate:
 
 
 class PlainStep(LearningRate):
-    """A scheme whose step is one `add`, with numbers that follow from the sizes of the round: many steps may be done at
-    once, and are known before statistics are there."""
+    """A scheme whose step is one `add`, with factors that follow from the sizes of the round: many steps may be done at
+    once, and their factors are known before their statistics."""
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:
         """Weight and decay of `step`; `info` has neither arrays nor statistics."""
@@ -215,10 +213,5 @@ def check(
         )
     if not is_number(scale) or not 0.0 < scale < np.inf:
         raise SettingError(f"{of}_scale={scale!r}: must be a positive number")
-    if not isinstance(hold, int | np.integer) or isinstance(hold, bool) or hold < 0:
+    if not is_whole(hold) or hold < 0:
         raise SettingError(f"hold={hold!r}: must be a whole number of updates, 0 or more")
-
-
-def is_number(value: object) -> bool:
-    """Whether this is a number, of Python or NumPy, and not a truth value."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

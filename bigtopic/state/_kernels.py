@@ -142,8 +142,8 @@ def scatter_part(raw, ids, values, factor, part, n_parts, places):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def move_sums(scale, sums, added, weights, decays, factors, least_scale, least, most):
-    """scale *= decays[i] and sums = sums * decays[i] + added[i] * weights[i] for each i in order; factors[i] is that of
-    the rows which are then to be added.
+    """scale *= decays[i] and sums = sums * decays[i] + added[i] * weights[i] for each i in order; factors[i] becomes
+    the factor of the rows to be added.
 
     Returns whether all scales are at least `least_scale`, and all sums from `least` to `most`; it stops at others.
     """

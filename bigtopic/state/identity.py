@@ -1,4 +1,4 @@
-"""Whether a run or a model is the one that something was made with."""
+"""Whether a run, or the model that something was made with, is the same."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def padded(n_components: int) -> int:
 
 
 class Additions:
-    """Deferred additions, in the order in which a row gets them, so that its bits do not depend on who does them.
+    """Deferred additions, in a fixed order for each row, so that its bits do not depend on the threads.
 
     raw[ids[i], k] += values[i, k] * factor[k] for each of them.
     """
@@ -64,8 +64,8 @@ class Additions:
         self._additions.append((raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
 
     def do(self, n_threads: int = 1) -> None:
-        """Do what was deferred, in parts that share no row: a power of two, two for each thread, since some
-        come late. The caller keeps Ctrl-C away."""
+        """Carry out the additions, in parts that share no row: a power of two, two for each thread, since some threads
+        come late. The caller defers Ctrl-C."""
         if not self._additions:
             return
         most = min(len(self._additions), MOST_PARTS, 2 * n_threads)
@@ -105,9 +105,8 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    deferred : takes what `add` would add to rows, which can then neither be read nor scaled. None where `add` adds at
-        once
-    keeps_scale : whether a scale is not folded; one that becomes too small is refused
+    deferred : collects the additions of `add`; rows can then neither be read nor scaled. None where `add` adds at once
+    keeps_scale : whether the scale is never folded; a scale that becomes too small is refused
     """
 
     raw: np.ndarray
@@ -147,7 +146,7 @@ class LazyArray:
         dtype: str = "float32",
         normalised_over: str | None = "axis",
     ) -> LazyArray:
-        """Statistics of nothing. The prior is a number, (n_rows,), or (n_components, n_rows) as scikit-learn has it."""
+        """An array without statistics. The prior is a number, (n_rows,), or scikit-learn's (n_components, n_rows)."""
         n_columns = padded(n_components)
         return cls(
             np.zeros((n_rows, n_columns), dtype),
@@ -300,7 +299,7 @@ class LazyArray:
         return sums
 
     def _factor(self, weight: np.ndarray) -> np.ndarray:
-        """Of statistics that are added to `raw`."""
+        """The factor of statistics that are added to `raw`."""
         factor: np.ndarray = (weight / self.scale).astype(self.raw.dtype)
         return factor
 
@@ -390,7 +389,7 @@ def _forwarded(name: str) -> Any:
 
 
 class Forwarding:
-    """A `types.MutableArray` that does what `base`, another one, does; a subclass does something else."""
+    """A `types.MutableArray` that forwards to another one, `base`; subclasses override some methods."""
 
     n_components = _forwarded("n_components")
     n_columns = _forwarded("n_columns")

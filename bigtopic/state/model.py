@@ -91,7 +91,7 @@ class TopicModel:
 
     @property
     def topic_words_name(self) -> str:
-        """Name of that array.
+        """Name of the array of `topic_words`.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class TopicModel:
         return maps
 
     def word_map(self, vocabulary: Vocabulary) -> np.ndarray | None:
-        """Ids of the model for those of another vocabulary (-1 unknown); None when they agree.
+        """The model's id of each word of another vocabulary (-1 unknown); None when the ids agree.
 
         Raises
         ------
@@ -182,9 +182,7 @@ class ModelTopics:
         mixing = model.method.model.mixing
         self._mixed = None if mixing is None else model.estimate(mixing)
         self._mixing: np.ndarray | None = None
-        if (
-            self._mixed is not None
-        ):  # weights of the mixtures, (n_components, number of distributions over words)
+        if self._mixed is not None:  # weights of the mixtures, (n_components, distributions over words)
             self._mixing = self._mixed.gather(None)[:, : self._mixed.n_components].astype(np.float64)
         self.n_components = model.n_components
         self.doc_topic_prior = model.doc_topic_prior
@@ -234,9 +232,9 @@ def unused_topics(
 ) -> np.ndarray:
     """Which topics a model does not use, bool (n_components,): few tokens, and the words of the corpus as a whole.
 
-    A model with more topics than its documents need spreads a few tokens over each topic that is left: what the prior
-    of the documents gives to every topic. Nothing tells the words of such a topic from tokens drawn from the corpus at
-    random. With n_kv tokens of word v in topic k, prior excluded, n_k = sum_v n_kv, N = sum_k n_k, and the frequencies
+    A model with more topics than its documents need spreads a few tokens over each spare topic: the share that the
+    documents' prior gives to every topic. The words of such a topic look like tokens drawn from the corpus at random.
+    With n_kv tokens of word v in topic k, prior excluded, n_k = sum_v n_kv, N = sum_k n_k, and the frequencies
     u_v = sum_k n_kv / N, topic k is unused where both hold:
 
         n_k < N / (2 K)                                                        less than half of an equal share
@@ -247,9 +245,9 @@ def unused_topics(
     m, E[n log(n / m)] = m E[log((1 + n) / m)] <= m log((1 + m) / m) by Jensen's inequality. Words come in bursts, so
     that tokens of a few documents vary more than independent ones: hence twice that.
 
-    The first condition keeps topics of common words that are used, and those of a model that has not learned yet. A
-    topic that repeats another one, or a part of it, is used. A method that keeps no sizes of topics (`ml-*`) has no
-    unused ones.
+    The first condition counts large topics of common words as used, and all topics of a model that has not learned
+    yet. A topic that repeats another one, or a part of it, is used. A method that keeps no sizes of topics (`ml-*`)
+    has no unused ones.
 
     Cost: two logarithms of each word in each topic that passes the first condition.
 

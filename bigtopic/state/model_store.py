@@ -50,7 +50,7 @@ def save(
 
     Parameters
     ----------
-    extra : JSON for whoever saves, given back by `load`
+    extra : JSON of the caller, which `load` returns
     storage_options : for fsspec
     overwrite : whether to replace the model that is there
 
@@ -61,9 +61,9 @@ def save(
     CorpusLocked
         When another process saves a model there at this moment.
     ModelError
-        When an array or a figure is what `load` would refuse; the model that was there is as it was.
+        When `load` would refuse an array or a figure; an existing model stays as it was.
     StoreError
-        When the system refuses a write; the model that was there is as it was.
+        When the system refuses a write; an existing model stays as it was.
     """
     place = Place.of(url, storage_options)
     _check(model, extra, place)
@@ -101,7 +101,7 @@ def _check(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> Non
 
 
 def _check_free(place: Place, overwrite: bool) -> None:
-    """Refuse a place that has a model; for whoever holds it."""
+    """Refuse a place that has a model; called with the lock."""
     if not overwrite and _listed(place) is not None:
         raise errors.CorpusExists(
             f"{place.url} is already a model; choose another path, or pass {errors.argument('overwrite', True)} to "
@@ -130,7 +130,7 @@ def load(
 
     Parameters
     ----------
-    method : the one it was learned with, if that is not in the table
+    method : the model's method, if it is not in the table
     storage_options : for fsspec
 
     Raises
@@ -178,7 +178,7 @@ def _remedy(place: Place) -> str:
 
 
 def _listed(place: Place) -> set[str] | None:
-    """The paths of the model that is there, whatever its description says of others; None when there is none."""
+    """The paths of the model at a place, and no others that its description lists; None when there is no model."""
     description = describe(place)
     if description is None:
         return None

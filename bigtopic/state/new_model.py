@@ -13,12 +13,12 @@ from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.state.axes import axis_sizes
 from bigtopic.state.contract.declarations import array_specs, check_method, check_options
-from bigtopic.state.contract.rules import is_whole
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import AxisStats
 
 __all__ = ["begin_rows", "count_documents", "new_model"]

@@ -1,4 +1,4 @@
-"""The params: all global arrays of a model, and an array as an inner iteration or a prior's scheme sees it."""
+"""The params: all global arrays of a model, and the views of an array for inner iterations and schemes of priors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Overlay(Forwarding):
         return self._sums.copy()
 
     def fold(self) -> None:
-        """Nothing is lazy here."""
+        """Does nothing: an overlay has no scale."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         check_rows(ids, self.n_rows)

@@ -1,16 +1,16 @@
 """The mean of a global array over updates, at the cost of the rows that they move.
 
-The statistics x of the array move by x <- d x + D, with a factor d for each column, and changes D in a few rows. Beside
-x lies c, another array with the same rows, such that
+The statistics x of the array move by x <- d x + D, with a factor d for each column, and changes D in a few rows. A
+companion c of x, with the same rows, is such that
 
     mean of x over n updates = a x + c
 
-with a factor a for each column. A move leaves the mean as it is, and an update, once it has moved x, counts it:
+with a factor a for each column. A move leaves the mean as it is; once an update has moved x, x is counted:
 
     a <- a / d,                    c <- c - a D
     a <- (1 - 1/n) a + 1/n,        c <- (1 - 1/n) c
 
-Like x, c is lazily scaled: only the rows of D move. But a grows where x decays, and with it what cancels in a x + c.
+Like x, c is lazily scaled: only the rows of D move. But a grows where x decays, and so does cancellation in a x + c.
 Before a passes `LARGEST`, or x is rounded because its own scale is folded, c becomes the mean in every row, and a
 becomes 0. With decays of 1 - rho, this is once in about 20 / rho updates, as rarely as the scale of x is folded.
 
@@ -42,7 +42,7 @@ BLOCK_ROWS = 1 << 12
 
 
 def specs(name: str, spec: ArraySpec) -> dict[str, ArraySpec]:
-    """The arrays that the mean of this one needs beside it."""
+    """The companion arrays that the mean of this array needs."""
     return {
         f"{name}.{MEAN}": replace(spec, prior=None, normalised_over=None, start=None, dtype="float64"),
         f"{name}.{COUNT}": ArraySpec("none", 1, normalised_over=None, dtype="float64"),
@@ -73,7 +73,7 @@ class RunningMean(Forwarding):
 
     @classmethod
     def of(cls, arrays: Mapping[str, LazyArray], name: str) -> RunningMean:
-        """Of the array of this name, with what lies beside it."""
+        """The mean of the array of this name, with its companions."""
         return cls(arrays[name], arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"])
 
     def add(self, stats: AxisStats, *factors: Any, **named: Any) -> None:
@@ -101,7 +101,7 @@ class RunningMean(Forwarding):
         self.base.fold()
 
     def count(self) -> None:
-        """The array as it is now belongs to the mean."""
+        """Include the array as it is now in the mean."""
         one = np.zeros((1, self._n_averaged.n_columns))
         one[0, 0] = 1.0
         self._n_averaged.add(AxisStats(None, one))

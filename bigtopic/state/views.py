@@ -73,8 +73,7 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
 
 
 def linear_mean(array: LazyArray) -> Linear | None:
-    """How "mean" rows follow from those of the array; None if they do not depend on the array's row alone, or have
-    different priors."""
+    """How "mean" rows follow linearly from the array's rows; None if rows are normalised, or each has its own prior."""
     if array.normalised_over == "components" or array.prior.shape[0] != 1:
         return None
     return array.linear(_inverse_totals(array), _kernels.FLOOR, np.float32)

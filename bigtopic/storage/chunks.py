@@ -55,7 +55,7 @@ def chunk_codecs() -> list[Any]:
 
 def write_chunk(array: Place, number: int, values: np.ndarray) -> None:
     """Write all values of a chunk of the array at this place; the last chunk is padded by the caller."""
-    # Importing zarr.codecs, as `chunk_codecs` did, keeps Blosc from using threads of its own: they finish in any order.
+    # Importing zarr.codecs, as `chunk_codecs` did, keeps Blosc from starting threads, which finish in any order.
     from numcodecs.blosc import SHUFFLE, Blosc
 
     encoded = Blosc(shuffle=SHUFFLE, **_SETTINGS).encode(

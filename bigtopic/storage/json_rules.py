@@ -149,7 +149,7 @@ def record(rules: Mapping[str, Rule], also: Mapping[str, Rule] | None = None) ->
 
 
 def _below(where: str, name: str) -> str:
-    """`parts[3].nnz`; what is in front of a colon at the end is the document, whose name is not a field."""
+    """`parts[3].nnz`; a `where` that ends with a colon names a document and not a field."""
     return f"{where} {name}" if where.endswith(":") else f"{where}.{name}"
 
 

@@ -1,4 +1,4 @@
-"""What is always replaced as a whole: files for people, such as pages, pictures and tables, and stores of topics.
+"""Outputs that are replaced as a whole: files for people, such as pages, pictures and tables, and stores of topics.
 
 They are complete or absent, at a path or behind a URL. Every file that is not part of a store is written here. A local
 one goes through a draft beside its place (`drafted`); behind a URL, through a local file that is then uploaded. Nothing
@@ -43,8 +43,8 @@ def output_file(place: Place, check: Callable[[], None]) -> Iterator[Place]:
     Raises
     ------
     StoreError
-        When the place is inside a store, or the system, or the store behind the URL, refuses a write. What was at the
-        place stays as it was.
+        When the place is inside a store, or the system, or the store behind the URL, refuses a write. An existing file
+        at the place stays as it was.
     """
 
     def checked() -> None:

@@ -121,7 +121,7 @@ class Journal:
             self.paths.update(new)
 
     def sweep(self, keep: Collection[str]) -> None:
-        """Remove what is listed and not to be kept, then the journal itself."""
+        """Remove listed paths that are not to be kept, then the journal itself."""
         gone = sorted(self.paths - set(keep))
         for path in gone:
             (self._root / path).remove()
@@ -250,7 +250,7 @@ class _Writer:
         """Release the lock."""
 
     def claim(self, paths: Iterable[str]) -> None:
-        """List what is about to be made; behind a URL, the names say whose it is.
+        """List paths before anything is made there; behind a URL, the names say who makes them.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class _Writer:
 
         Parameters
         ----------
-        replaced : paths that the store no longer has after that, to be removed; those that no writer makes stay
+        replaced : paths that the store no longer has after that, to be removed; paths that no writer makes stay
 
         Raises
         ------

@@ -34,7 +34,7 @@ DRAFT = "zarr.json.partial"
 
 
 class NotAGroup(ValueError):
-    """What is there is not the JSON of a Zarr group with attributes."""
+    """The file is not the JSON of a Zarr group with attributes."""
 
 
 def group_attributes(place: Place) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Families of modules, discovered in their folders: to add a member, add a file.
 
-A file defines the member of its name, and may name others that share the file in `FURTHER`, {name: member}. A family
-with many members has them in subfolders; `support/` holds what members share.
+A file defines the member of its name. Close variants of it share the file: `FURTHER`, {name: member}, lists them. A
+family with many members has them in subfolders; `support/` holds the code that members share.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _further(module: Any) -> dict[str, Any]:
 
 
 def _home(package: str, name: str) -> str | None:
-    """The module that defines a member; those whose names it begins with are imported first."""
+    """The module that defines a member. Variants tend to begin with the name of their file: such files come first."""
     paths = modules(package)
     if name in paths:
         return paths[name]
@@ -84,21 +84,20 @@ def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = 
 
 
 def _defined(path: str, attribute: str, name: str) -> Any:
-    """The attribute of a module; if it has a name, that must be the file's name."""
+    """A member of a module. If it has a name itself, that must be the name it is found by."""
     module, file = import_module(path), f"{path.replace('.', '/')}.py"
-    if name in _further(module):
-        return _further(module)[name]
-    if not hasattr(module, attribute):
+    further = _further(module)
+    if name not in further and not hasattr(module, attribute):
         raise SettingError(
             f"file {file} must define {attribute}; if it is something else, move it to another folder, or begin its "
             "name with an underscore"
         )
-    found = getattr(module, attribute)
+    found = further[name] if name in further else getattr(module, attribute)
     own = name if isinstance(found, type) else getattr(found, "name", name)
     if own != name:
+        where, other = (f"FURTHER[{name!r}]", "key") if name in further else (attribute, "file")
         raise SettingError(
-            f"file {file} defines {attribute} with name={own!r}, but a file's name is that of its {attribute}: "
-            f"write name={name!r}, or rename the file"
+            f"file {file} defines {where} with name={own!r}: write name={name!r}, or rename the {other}"
         )
     return found
 

@@ -29,7 +29,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.remembering import Nothing
+from bigtopic.learning.remembering import NoState
 from bigtopic.learning.run import Iteration
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
@@ -123,7 +123,7 @@ METHOD = Method(
 # ---------------------------------------------------------------- passes
 
 
-class InDictionary(Nothing):
+class InDictionary(NoState):
     """Labels in this process' memory: nothing could be faster."""
 
     def __init__(self) -> None:

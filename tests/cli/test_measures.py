@@ -136,7 +136,7 @@ def test_a_report_has_the_measures_asked_for(model, corpus, tmp_path):
 
 def test_a_setting_of_another_measure_is_refused(model, corpus):
     shown = run("evaluate", model, corpus, "--measure", "npmi", "--n-documents", 5, code=2).output
-    assert "Error: --n-documents: is not a setting of these measures; theirs are: --n-top" in shown
+    assert "Error: --n-documents: is not a setting of these measures; their settings are: --n-top" in shown
 
 
 def test_old_names_of_settings_are_second_spellings(model, corpus):

@@ -30,7 +30,7 @@ BETTER = {
     r"\bfor\s+ever\b": "write forever",
     r"\b(?-i:(the|an?|of|to|is|are|in|and|that|it|be|for|with)\s+\1)\b": "write the word once",
 }
-ON_PAGES = {
+STRICTER = {  # not for UNCHANGED
     r"\bthose\s+of\b": "write the noun again, or its possessive",
     r"(?<!so)(?<!such)(?<!note)\sthat\s+of\b": "write the noun again, or its possessive",
     r"\b(?:is|was)\s+said\b": "name what says it",
@@ -38,9 +38,9 @@ ON_PAGES = {
     r"\bmade\s+up\s+for\b": "write corrected, or compensated",
     r"\b(?:is|are|was|were)\s+put\s+off\b": "write deferred",
     r"\b(?:with|at)out\s+a\s+second\s+thought\b": "write safe to",
-}  # BETTER has what code may not have either
-RULES = {re.compile(phrasing, re.IGNORECASE): better for phrasing, better in BETTER.items()}
-PAGE_RULES = {re.compile(phrasing, re.IGNORECASE): better for phrasing, better in ON_PAGES.items()}
+}
+OLD_RULES = {re.compile(phrasing, re.IGNORECASE): better for phrasing, better in BETTER.items()}
+RULES = OLD_RULES | {re.compile(phrasing, re.IGNORECASE): better for phrasing, better in STRICTER.items()}
 UNCHANGED = ("CHANGELOG.md",)
 GENERATED = re.compile(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->", re.DOTALL)  # the strings of code
 BLOCK = re.compile(r"^ *```.*?^ *```$|^ *(?:>>>|\.\.\.) .*?$|<!--.*?-->", re.MULTILINE | re.DOTALL)
@@ -85,9 +85,8 @@ def found_in(path: Path) -> list[str]:
 
 
 def rules_of(path: Path) -> dict[re.Pattern[str], str]:
-    """Pages have stricter rules, but for pages on how the engine works, and decisions, which are kept as written."""
-    kept = path.name in UNCHANGED
-    return RULES if path.suffix == ".py" or kept else RULES | PAGE_RULES
+    """The rules for a file: all of them, but for pages that are kept as written."""
+    return OLD_RULES if path.name in UNCHANGED else RULES
 
 
 @pytest.mark.parametrize("page", [*PAGES, *CODE], ids=lambda page: str(page.relative_to(ROOT)))

@@ -160,7 +160,9 @@ def test_names_and_settings_are_checked():
     assert list(measure(TRUTH.components, CORPUS)) == defaults
     with pytest.raises(SettingError, match=r"there is no measure 'pmi'; there are: .*npmi"):
         measure(TRUTH.components, CORPUS, ["pmi"])
-    with pytest.raises(SettingError, match="ratio: is not a setting of these measures; theirs are: n_top"):
+    with pytest.raises(
+        SettingError, match="ratio: is not a setting of these measures; their settings are: n_top"
+    ):
         measure(TRUTH.components, CORPUS, ["npmi"], ratio=0.5)
     colour = entropy(settings={"colour": Setting("red", "Of nothing.", ("red", "blue"))})
     with pytest.raises(SettingError, match=r"^colour: must be one of 'red', 'blue', found 'green'"):

@@ -135,7 +135,7 @@ def test_documents_of_a_run_with_other_priors_are_refused(corpus, saved, tmp_pat
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
     version = json.loads(max(path.glob("step-*/zarr.json")).read_text())["attributes"]["bigtopic-model"]
     edited(path / "documents", lambda about: about.update(version["documents"]), "bigtopic-documents")
-    with pytest.raises(CorpusDamaged, match="does not hold what was written"):
+    with pytest.raises(CorpusDamaged, match="does not hold the state written for documents"):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
 
 

@@ -6,7 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from bigtopic.learning.remembering import MOST_BESIDE, MOST_UNWRITTEN, InFiles
+from bigtopic.learning.remembering import MOST_BUFFERED, MOST_UNWRITTEN, InFiles
 from bigtopic.learning.run import Iteration
 from bigtopic.plan.slices import SliceRef
 from bigtopic.types import StateSpec
@@ -60,7 +60,7 @@ def test_few_are_read_before_they_are_needed(remembering, files, iteration):
         remembering.prefetch(ref, 1)
     for number, ref in zip(count(), REFS, strict=False):
         settled(remembering)
-        assert len(files.reads) <= number + MOST_BESIDE
+        assert len(files.reads) <= number + MOST_BUFFERED
         assert remembering.read(ref, iteration, None)["labels"] == ref.start
     assert files.reads == [ref.start for ref in REFS]
 

@@ -115,7 +115,7 @@ def test_documents_that_were_replaced_are_not_counted_beside_those_that_replace_
     bt.append(path, SINCE[:n_replaced], **since)
     topics = model.components_
     if model._fitted().document_state is not None:
-        with pytest.raises(ModelError, match="is of others than the earlier ones of this corpus"):
+        with pytest.raises(ModelError, match="does not belong to the earlier documents of this corpus"):
             model.update(path, only_new=only_new)
         np.testing.assert_array_equal(model.components_, topics)
         return

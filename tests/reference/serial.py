@@ -14,7 +14,7 @@ from reference import replicas
 from bigtopic.corpus.blocks import concatenate
 from bigtopic.learning.estep import evaluate, gather
 from bigtopic.learning.reduce import add
-from bigtopic.learning.remembering import Nothing
+from bigtopic.learning.remembering import NoState
 from bigtopic.learning.rounds import round_stats, step
 from bigtopic.learning.run import Iteration, Run
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -58,7 +58,7 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
                 yield params, report
 
 
-class Remembered(Nothing):
+class Remembered(NoState):
     """The state of all slices at all times: of each pass, or of each inner iteration of a round."""
 
     def __init__(self, lives: str) -> None:

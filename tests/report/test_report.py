@@ -94,7 +94,9 @@ def test_each_measure_has_its_own_settings():
     summary = summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", n_top=5)
     scores = coherence(TRUTH.components, corpus, n_top=5, vocabulary=WORDS).per_topic
     assert [topic.npmi for topic in summary.topics] == [scores[topic.number] for topic in summary.topics]
-    with pytest.raises(SettingError, match=r"^ratio: is not a setting of these measures; theirs are: n_top"):
+    with pytest.raises(
+        SettingError, match=r"^ratio: is not a setting of these measures; their settings are: n_top"
+    ):
         summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", ratio=0.3)
 
 

@@ -75,7 +75,8 @@ def test_a_prior_of_documents_is_learned_from_expected_logarithms_alone(name):
     own = replace(get(name), schemes={"topic_words": Newton()})
     refused(
         own,
-        r"takes sums of E\[log theta\], which those of 'topic_words' are not; choose one of: add\b(?!.*newton)",
+        r"takes sums of E\[log theta\], and the statistics of 'topic_words' are something else; choose one of: "
+        r"add\b(?!.*newton)",
     )
 
 

@@ -109,7 +109,7 @@ def test_a_changed_row_of_a_token_is_found(tmp_path):
     data = bytearray(file.read_bytes())
     for at in (0, 12 * int(documents().n_tokens) - 1):
         file.write_bytes(bytes([*data[:at], data[at] ^ 1, *data[at + 1 :]]))
-        with pytest.raises(CorpusDamaged, match="/tokens does not hold what was written"):
+        with pytest.raises(CorpusDamaged, match="/tokens does not hold the state written for documents"):
             model.remembered(0, 0, 60)
     file.write_bytes(data)
     assert len(model.remembered(0, 0, 60)["tokens"]) == documents().n_tokens

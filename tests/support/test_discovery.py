@@ -70,3 +70,14 @@ def test_a_kernel_has_the_name_of_its_file(put):
     put("bigtopic.kernels", f"{text}KERNEL = replace(kernels.load('vb'), name='zz-y')\n")
     with pytest.raises(SettingError, match=r"zz_y.py defines KERNEL with name='zz-y'.*write name='zz_y'"):
         kernels.load("zz_y")
+
+
+def test_a_variant_has_the_name_it_is_listed_by(put):
+    text = (
+        "from dataclasses import replace\nfrom bigtopic import kernels\nKERNEL = replace(kernels.load('vb'), "
+    )
+    put("bigtopic.kernels", f"{text}name='zz_y')\nFURTHER = {{'zz_y_mean': KERNEL}}\n")
+    with pytest.raises(
+        SettingError, match=r"FURTHER\['zz_y_mean'\] with name='zz_y': write name='zz_y_mean'"
+    ):
+        kernels.load("zz_y_mean")

@@ -243,7 +243,7 @@ _LOOKED_AT = 20  # files of each suffix
 
 
 def _by_format(files: list[File]) -> dict[str, list[File]]:
-    """Files by the name of their format. Those of one suffix are of one, if the first of them are."""
+    """Files by the name of their format. Files with the same suffix share a format if the first of them do."""
     suffixes: dict[str, list[File]] = {}
     for file in files:
         suffix = Path(file.name).suffix.lower()

@@ -38,7 +38,7 @@ def values_beside(
     divided: bool,
     options: Mapping[str, Any] | None,
 ) -> dict[Name, Iterable[Any]]:
-    """What is given beside a source, by argument: ("ids",), ("authors",) or ("columns", name); or ("rows",).
+    """Values given beside a source, by argument: ("ids",), ("authors",) or ("columns", name); or ("rows",).
 
     Parameters
     ----------
@@ -193,8 +193,8 @@ def _named_pieces(block: RawBlock, where: str) -> RawBlock:
     assert block.parents is not None and block.ids is not None
     if _PARENT in block.columns:
         raise InputError(
-            f"{where} has a column {_PARENT!r}, the name of the one with the ids of divided documents; leave it out by "
-            f"naming the columns to keep with {argument('columns', ...)}, or rename it"
+            f"{where} has a column {_PARENT!r}, a name that is reserved for the ids of divided documents; leave it out "
+            f"by naming the columns to keep with {argument('columns', ...)}, or rename it"
         )
     numbers = np.arange(len(block.parents)) - np.searchsorted(block.parents, block.parents) + 1
     ids = [f"{name}#{number}" if name else "" for name, number in zip(block.ids, numbers, strict=True)]

@@ -1,9 +1,9 @@
-"""Names of authors, tags or labels as sources give them: what is a name, what is none, and what is refused.
+"""Names of authors, tags or labels as sources give them: how they are divided, and which values are refused.
 
 A list holds names as they are. One text may name several: it is divided where that is certain, that is
 
 * at ";", "|" and line ends; where it is a list as JSON or Python writes it;
-* at "," and "and", where every part has initials of its own ("Smith, J., Lee, K.", "J. Smith and K. Lee");
+* at "," and "and", where every part has initials ("Smith, J., Lee, K.", "J. Smith and K. Lee");
 * at "and", where every part is a last and a first name ("Smith, John and Lee, Kim").
 
 Other commas and "and" may be part of a name ("Smith, John"; "Ministry of Trade and Industry"): such texts are one name,

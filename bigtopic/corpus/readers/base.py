@@ -125,7 +125,7 @@ class Reader:
     options : vocabulary is the words of fixed ids, when known
     kind : of documents that are Python objects, such as "text"
     size : total in `unit` ("B" or "docs"), or None; of files, the sum of their sizes if it is not given
-    taken : what was guessed, in short phrases for the user: {"header": "the first row", "text_column": "review"}
+    taken : guesses, in short phrases for the user: {"header": "the first row", "text_column": "review"}
     width : number of fixed word ids, when the source says how many
     files : that chunks are read from
     stream : where chunks come from, if not from files; tasks are given its chunks, and do not have it

@@ -38,7 +38,7 @@ class Signature:
 
 
 def refuse_foreign(path: str, sample: bytes, *, text: bool = True, forced: bool = False) -> None:
-    """Check that the beginning of a file is not that of a format without a reader.
+    """Refuse a file that begins like a format without a reader.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ _TABLE = "read it and ingest the table"
 _RECORDS = "convert it to records"
 _ABSTRACT = argument("text_column", "AB")
 _EXPORT = "export it as CSV, with a column of abstracts, from the database or a reference manager"
-_SPEECH = "keep what is said"
+_SPEECH = "keep the spoken text"
 _ELEMENTS = "take the texts out of their elements"
 _PANDOC = "pandoc -t plain FILE -o texts.txt"
 _JSON = "pandoc -f {0} -t csljson FILE | jq -c '.[]' > documents.jsonl"

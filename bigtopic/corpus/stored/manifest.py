@@ -228,8 +228,8 @@ def _attributes(root: Place) -> dict[str, Any]:
         attributes = group_attributes(root)
     except NotAGroup as error:
         raise CorpusDamaged(
-            f"{root.url}/zarr.json is not that of a corpus: {error}; restore it from a copy, or remove the folder and "
-            "ingest the source again"
+            f"{root.url}/zarr.json does not describe a corpus: {error}; restore it from a copy, or remove the folder "
+            "and ingest the source again"
         ) from error
     if attributes is None and root.local and Path(root.url).is_file():
         command = f"'bigtopic ingest {root.url} CORPUS'"

@@ -140,7 +140,7 @@ class Transaction:
         self._writer.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
 
     def install(self, draft: Place, path: str) -> None:
-        """Move what was written as `path` below a draft of the store to this path in the store, in one step."""
+        """Move `path` from a draft of the store into the store, in one step."""
         if draft.url == self.root.url:  # behind a URL
             return
         group = f"{path.rpartition('/')[0]}/zarr.json"

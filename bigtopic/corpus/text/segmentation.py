@@ -22,11 +22,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from numbers import Integral
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
 from bigtopic.errors import SettingError, argument
+from bigtopic.support.numbers import is_whole
 
 __all__ = [
     "IGNORED",
@@ -173,7 +173,7 @@ def checked_division(how: Any) -> int | str | None:
     """
     if how is None or how == PARAGRAPHS:
         return how
-    if isinstance(how, Integral) and not isinstance(how, bool) and 1 <= int(how) < 1 << 31:
+    if is_whole(how) and 1 <= int(how) < 1 << 31:
         return int(how)
     raise SettingError(
         f"{argument('split_documents', how)}: give a number of words, from 1 on, or {PARAGRAPHS!r}"

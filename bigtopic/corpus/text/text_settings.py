@@ -38,8 +38,8 @@ class TextSettings:
     min_doc_length : drop documents with fewer tokens left
     encoding : encoding of text files; any in which a newline is the byte 10
     encoding_errors : "strict" (an error that names the line), "replace" or "ignore"
-    rules : of words and neighbours: 2, or 1 for those of corpora of earlier versions, to which documents are added by
-        their rules (marks part words, equivalent spellings differ, n-grams cross sentences and stop words)
+    rules : version of the rules for words and neighbours: 2; 1 in corpora of earlier versions, where it also applies to
+        documents that are added (marks part words, equivalent spellings differ, n-grams cross sentences and stop words)
 
     References
     ----------

@@ -35,7 +35,6 @@ from bigtopic.corpus.text.utf8 import Utf8Lines, word_runs
 
 __all__ = ["CollocationCounts", "TextSettings", "Tokenizer"]
 
-
 _COMPILED = 100_000  # characters from which on compiled code is worth loading
 
 

@@ -1,4 +1,4 @@
-"""What is saved with a model: the estimator's settings; checkpoints of a fit, and the settings that resuming needs."""
+"""Data saved with a model: the estimator's settings; checkpoints of a fit, and the settings that resuming needs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ __all__ = [
     "without_password",
 ]
 
-
 NOT_KEPT = ("client",)  # a connection, good for this process only
 # And a user, in each link of a chained URL. A secret may hold a "/" that is not escaped; a port may not.
 _PASSWORD = re.compile(r"(://)(?:[^/]*@|[^/:@]*:(?!:|\d+/)(?:(?!::)[^@])*@)")
@@ -46,8 +45,8 @@ def save_model(
 
 
 def extra_of(estimator: Any) -> dict[str, Any]:
-    """What is saved with the model: the estimator's kind, its arguments that JSON can represent, its counts, and
-    the record of its run."""
+    """Data saved with the model: the estimator's kind, its arguments that JSON can represent, its counts, and the
+    record of its run."""
     params = {
         name: without_password(value)
         for name, value in estimator.get_params().items()

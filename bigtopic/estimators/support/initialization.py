@@ -1,13 +1,13 @@
-"""The start of a run with what is given: `init`, topics of another model or a random joint distribution; seed words.
+"""Given starts of a run: `init`, topics of another model or a random joint distribution; seed words.
 
-A start changes where a run ends, not what it has counted. What becomes of it depends on the scheme:
+A start changes where a run ends, not what it has counted. Its effect depends on the scheme:
 
-* one that adds up what documents have, and begins with nothing, forgets it at the first update: the first labels are
-  drawn from it, and documents alone are counted;
-* one that adds to a random start keeps it in place of that, at the weight that it has, in the literature lambda, which
+* a scheme that adds up statistics of documents, and begins with nothing, drops the start at the first update: the first
+  labels are drawn from it, and documents alone are counted;
+* a scheme that adds to a random start keeps the given one in its place, at its weight, in the literature lambda, which
   includes the prior;
-* the others replace what they began with, or take steps away from it, and it is rescaled to the tokens of the corpus,
-  or of a document where the array is a mean over documents.
+* other schemes replace the start, or take steps away from it, and it is rescaled to the tokens of the corpus, or of a
+  document where the array is a mean over documents.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from bigtopic.state.model import ModelTopics, TopicModel
 
 __all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
 
-
 RANDOM_JOINT = "joint"
 _ALL = "the corpus or stream"
 _OF_ONE = 1e-3  # from a sum of probabilities
@@ -46,7 +45,7 @@ def begin_with(
     ----------
     init : the path of a model, or whatever `evaluation.source.topics_of` takes
     n_tokens, n_docs : of the corpus, or of the assumed stream
-    show : whether to say on standard error what became of the weight of `init`; None as True
+    show : whether a line on standard error tells the weight that `init` got; None as True
 
     Raises
     ------

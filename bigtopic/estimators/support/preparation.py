@@ -20,9 +20,9 @@ from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.declarations import array_specs
-from bigtopic.state.contract.rules import is_number
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
+from bigtopic.support.numbers import is_number
 from bigtopic.wording import counted
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "warn_of_left_out",
     "warn_of_small_calls",
 ]
-
 
 _FREQUENT = 200  # words that are looked at
 _DOMINANT = 0.2  # share of the tokens; stop words are half of prose
@@ -120,8 +119,8 @@ def _check_learned(name: str, shape: Any, prior: Any) -> None:
     numbers = [one for one in np.asarray(prior, object).ravel() if isinstance(one, int | float | np.number)]
     if not all(LEAST <= one <= MOST for one in numbers):
         raise SettingError(
-            f"{argument(name, prior)}: a prior that is learned stays from {LEAST:g} to {MOST:g}; begin with such a "
-            "one, or leave the prior out"
+            f"{argument(name, prior)}: a learned prior stays between {LEAST:g} and {MOST:g}; begin with one in this "
+            "range, or leave the prior out"
         )
 
 

@@ -28,7 +28,6 @@ __all__ = [
     "since",
 ]
 
-
 _LEARN = either(
     "call partial_fit(documents) with those, or give first_new=, their first row",
     "pass --documents all to learn from all of them",

@@ -1,6 +1,6 @@
 """Documents with similar topics, over a store of topics of any size.
 
-With p the topics of a document and q those of the query, and m = (p + q) / 2:
+With p the topics of a document, q the topics of the query, and m = (p + q) / 2:
 
     hellinger        1 - sqrt(1/2 sum_k (sqrt(p_k) - sqrt(q_k))^2)
     cosine           sum_k p_k q_k / (|p| |q|)

@@ -201,7 +201,7 @@ class StoredTopics:
         if found == "other":
             raise SettingError(
                 f"{argument('theta')}: {self.url} was written with another model, whose topics have other words; "
-                "write the store with this model, or ask that one"
+                "write the store with this model, or use the other one"
             )
         if found == "earlier":
             warn(

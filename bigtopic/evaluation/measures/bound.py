@@ -2,13 +2,13 @@
 
     L = E_q[log p(words, everything hidden)] - E_q[log q]  <=  log p(words | priors)
 
-with q the Dirichlet distributions of the model's arrays (topics' words, and authors' topics) and, of each document,
-what is best given these. L is a sum of terms of the documents and, for each array, minus the divergence of its q from
-its prior. Documents are inferred until they rest, or for 100 iterations, with the same settings for every model, so
+with q the Dirichlet distributions of the model's arrays (topics' words, and authors' topics) and, for each document,
+the best q given these. L is a sum of terms of the documents and, for each array, minus the divergence of its q from its
+prior. Documents are inferred until they converge, or for 100 iterations, with the same settings for every model, so
 that bounds of models with the same kind of q compare, whatever the method that learned them.
 
-On documents that the model has not learned from, L is a bound too, but a loose one: the terms of the arrays are those
-of the training documents. Compare the part of the documents alone there.
+On documents that the model has not learned from, L is a bound too, but a loose one: the terms of the arrays belong to
+the training documents. Compare the part of the documents alone there.
 
 References
 ----------
@@ -29,7 +29,7 @@ from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
-from bigtopic.inference.authors import Asked, Values
+from bigtopic.inference.authors import MappedModel, Values
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.state.bound import global_parts
 from bigtopic.state.model import TopicModel
@@ -98,7 +98,7 @@ class VariationalBound(Result):
 
 
 class _State(NamedTuple):
-    asked: Asked
+    mapped: MappedModel
     of: str
     parts: Mapping[str, float]
 
@@ -149,13 +149,13 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
             f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
             "of this package, of a method such as 'vb'"
         )
-    of, asked = bound_of(model).of, Asked.of(model, corpus)
-    return _State(asked, of, global_parts(asked.model.params))
+    of, mapped = bound_of(model).of, MappedModel.of(model, corpus)
+    return _State(mapped, of, global_parts(mapped.model.params))
 
 
 def _of_block(state: _State, documents: Documents) -> list[tuple[Values, float]]:
     block = documents.block
-    return [(document_bounds(state.asked, block), float(block.counts.sum(dtype=np.float64)))]
+    return [(document_bounds(state.mapped, block), float(block.counts.sum(dtype=np.float64)))]
 
 
 def _finish(state: _State, pieces: list[tuple[Values, float]]) -> VariationalBound:

@@ -64,7 +64,7 @@ class _Room(NamedTuple):
     own : float64 (authors of a document * n_columns,), their weights; a vector of topics of each author by turns
     shares : float64 (authors of a document,), 1 divided by their totals
     sums : float64 (authors of a document * n_columns,), running sums of each lane, in the order of `own`
-    ends : float64 (2 * LANES,), those of the lanes, after zeros
+    ends : float64 (2 * LANES,), running sums over the lanes, after zeros
     one_hot : float64 (HALF * HALF,)
     """
 

@@ -91,7 +91,7 @@ def _change(count, old, new, counts, variances):
 
 @_fast
 def _of_word(own, word, variances, totals, total_variances, factors, doubts):
-    """The factor of each topic that all authors share, and by how much its logarithm is below that of the mean."""
+    """The factor of each topic that all authors share, and by how much its log is below the log of the mean."""
     for k in range(own.shape[0]):
         left = max(word[k] - own[k], _FLOOR)
         of_all = max(totals[k] - own[k], left)

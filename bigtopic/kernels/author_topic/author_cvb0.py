@@ -69,7 +69,7 @@ _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
 
 @inline
 def _ask(shares, i, n_authors):
-    """For what is remembered of an entry, or where it will be, ahead of its turn."""
+    """Prefetch the remembered shares of an entry, or the memory where they will be."""
     ahead = shares[min(i, shares.shape[0] - 1)]
     for a in range(n_authors):
         for k in range(0, ahead.shape[1], LANES):
@@ -78,7 +78,7 @@ def _ask(shares, i, n_authors):
 
 @inline
 def _sums(row, n_authors, n_columns, out):
-    """Fill `out` with the sums over topics of what is remembered of each author; returns the sum of all."""
+    """Fill `out` with the sums over topics of the remembered shares of each author; returns the sum of all."""
     known = 0.0
     for a in range(n_authors):
         own, sums = row[a], spread(0.0)
@@ -91,8 +91,8 @@ def _sums(row, n_authors, n_columns, out):
 
 @inline
 def _conditional(row, unit, who, word, totals, author_weights, factors, share, fresh, table, ahead):
-    """Fill q, author a's with the factor factors[a], and `share` with r, `unit` times what is remembered; returns the
-    sum of q. Ask for the row `ahead` of a table."""
+    """Fill q, author a's with the factor factors[a], and `share` with r, `unit` times the remembered shares; returns
+    the sum of q. Prefetch the row `ahead` of a table."""
     whole, inverse, least = spread(0.0), spread(unit), spread(_FLOOR)
     for k in range(0, totals.shape[0], LANES):
         ask(table, ahead, k)
@@ -128,7 +128,7 @@ def _remember(unit, fresh, row, n_authors, out):
 
 @inline
 def _move(row, unit, count, who, share, word, totals, author_weights):
-    """Move the counts from `share` to `unit` times what is remembered."""
+    """Move the counts from `share` to `unit` times the remembered shares."""
     inverse, tokens = spread(unit), spread(count)
     for k in range(0, totals.shape[0], LANES):
         of_topic = spread(0.0)

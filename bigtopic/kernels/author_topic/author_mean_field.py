@@ -185,7 +185,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    Arguments and errors are those of `run`; the option `bound` is ignored.
+    Arguments and errors as for `run`; the option `bound` is ignored.
     """
     return _inferred(docs, view, hyper)[1]
 

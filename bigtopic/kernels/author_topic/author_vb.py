@@ -7,7 +7,7 @@ of the expected logarithms of the authors' topics and of the topics' words, both
     S_ak = sum_d e_ak sum_v (c_dv / Z_dv) W_vk           (documents d of author a)
     S_vk = sum_d (c_dv / Z_dv) s_dk W_vk
 
-Nothing of size authors x topics is kept of a token, and one call is enough: what is optimal follows from e and W alone.
+Nothing of size authors x topics is kept of a token, and one call is enough: the optimum follows from e and W alone.
 So a pass over the corpus after which both arrays are replaced is coordinate ascent, in any slices. Every token is
 counted once among the words and once among the authors. Each row of e and W may have its own factor: factors of W
 change nothing, and factors of e are evened out in each document.
@@ -156,8 +156,8 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 def document_bounds(docs: Docs, view: View, hyper: Hyper | None = None) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    With both arrays as "mean", the log probability of each document given its authors. Arguments and errors are those
-    of `run`; `hyper` is unused.
+    With both arrays as "mean", the log probability of each document given its authors. Arguments and errors as for
+    `run`; `hyper` is unused.
     """
     return _inferred(docs, view, with_bound=True)[1]
 

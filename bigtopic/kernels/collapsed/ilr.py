@@ -80,7 +80,7 @@ def _unit(row, n, n_columns):
 
 @inline
 def _add(row, factor, n, mass):
-    """Add an entry to N_dk, the mass of its document: `factor` times what is remembered."""
+    """Add an entry to N_dk, the mass of its document: `factor` times its remembered shares."""
     factors = spread(factor)
     for k in range(0, mass.shape[0], LANES):
         store(mass, k, load(mass, k) + factors * remembered(row, k, n))
@@ -88,7 +88,7 @@ def _add(row, factor, n, mass):
 
 @inline
 def _conditional(row, unit, n, prior, mass, weights, grown, totals, fresh, table, ahead):
-    """Fill `fresh` with a, and return its sum; `unit` times what is remembered are r. Ask for the row `ahead` of a
+    """Fill `fresh` with a, and return its sum; r is `unit` times the remembered shares. Prefetch the row `ahead` of a
     table."""
     whole, inverse, zero, least = spread(0.0), spread(unit), spread(0.0), spread(_FLOOR)
     for k in range(0, fresh.shape[0], LANES):
@@ -104,7 +104,7 @@ def _conditional(row, unit, n, prior, mass, weights, grown, totals, fresh, table
 
 @inline
 def _round(unit, half, fresh, kept, table, ahead):
-    """Fill `kept` with what is to be remembered, `unit` times `fresh`, and return its sum. Ask likewise."""
+    """Fill `kept` with the shares to remember, `unit` times `fresh`, and return its sum. Prefetch likewise."""
     known, factor, rest = spread(0.0), spread(unit), spread(half)
     for k in range(0, fresh.shape[0], LANES):
         ask(table, ahead, k)
@@ -244,11 +244,11 @@ def sweep(
     ----------
     call : float64; its topic_words are eta_v + N_kv before anything was counted in its statistics, which are added to
     seed : as for `run`
-    earlier : (n_entries, n_components), what is remembered, perhaps `shares` itself; None for documents that are new
-    shares : of its shape and type; becomes what is to be remembered
-    totals : float64 (n_columns,), sum_v eta_v + N_k, which follow
-    at_random : whether new documents begin at random, and not with what follows from the counts
-    scale, half : what a share is multiplied by before it is kept, and what is added, so that it is rounded
+    earlier : (n_entries, n_components), remembered shares, perhaps `shares` itself; None for new documents
+    shares : of the same shape and type; becomes the shares to remember
+    totals : float64 (n_columns,), sum_v eta_v + N_k, updated in place
+    at_random : whether new documents begin at random, and not with the shares that follow from the counts
+    scale, half : factor of a share before it is kept, and the number added to it, so that it is rounded
 
     Returns
     -------

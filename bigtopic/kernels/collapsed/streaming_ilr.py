@@ -1,4 +1,4 @@
-"""Streaming ILR: iterative CVB0 of one minibatch, given what is left of all before it. The kernel `sgs` without chance.
+"""Streaming ILR: iterative CVB0 of one minibatch, given the decayed counts of earlier ones: `sgs` without chance.
 
 The weights G of the params are the past, with the prior; n are expected counts of this minibatch alone, from the
 responsibilities r of each distinct word of a document:

@@ -109,7 +109,7 @@ def _records(docs: Docs, doc_topics: Any, prior: np.ndarray) -> np.ndarray:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """As of `cvb0`, p(column | row topic) and what is divided by it."""
+    """As of `cvb0`, p(column | row topic) and the numbers divided by it."""
     n_row_columns = -(-size.rows["joint"] // LANES) * LANES
     inner = size._replace(columns={"topic_words": n_row_columns})
     by_word = size.rows["column_topics"] * n_row_columns * 4

@@ -70,7 +70,7 @@ _LARGEST = 1e30  # of s before it is divided by its sum, in single precision
 
 @inline
 def _ask(earlier, columns, words, i):
-    """For what is remembered of an entry, and for its column, ahead of its turn."""
+    """Prefetch the remembered shares of an entry, and its column."""
     ahead = min(i, words.shape[0] - 1)
     for first in range(0, earlier.shape[1], 2 * _LINE):
         prefetch(earlier, ahead, first)
@@ -95,7 +95,7 @@ def _sums(parts, out):
 
 @inline
 def _recall(share, n, parts, old, by_row, by_column):
-    """Fill `old` with what is remembered, and its sums over column topics and row topics; returns the sum of all."""
+    """Fill `old` with the remembered shares, and their sums over column topics and row topics; returns the total."""
     known = spread(0.0)
     for first in range(0, by_column.shape[0], LANES):
         sums = spread(0.0)

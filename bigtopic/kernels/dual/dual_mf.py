@@ -75,7 +75,7 @@ class _Side(NamedTuple):
 
     Attributes
     ----------
-    earlier, shares : float32 (n_entries, n_topics), what is remembered of each entry, and what is to be
+    earlier, shares : float32 (n_entries, n_topics), the remembered shares of each entry, and the shares to remember
     weights : float64 (n_docs or n_words, n_columns)
     totals : float64 (width,)
     joint : float64 (n_others, width), alpha + P, with a row for each topic of the other side, in groups of _CHAINS, at
@@ -96,7 +96,7 @@ class _Side(NamedTuple):
 
 @inline
 def _recall(i, side, zero, width):
-    """Fill `side.old` with what is remembered of an entry; returns its sum."""
+    """Fill `side.old` with the remembered shares of an entry; returns their sum."""
     sums, n = zero, np.uint64(side.earlier.shape[1])
     for k in range(_ZERO, width, n_lanes(zero)):
         if k + n_lanes(zero) <= n:

@@ -13,8 +13,8 @@ until m moves by less than a tolerance (mean over topics) or an iteration limit.
 the fold-in of probabilistic latent semantic analysis (PLSA). For alpha < 1 f grows without limit towards every face of
 the simplex, so there is nothing to maximise. Statistics: S_vk = sum_d c theta_k W_vk / x_v at the final theta.
 
-How it is computed: what is kept is m, since a factor of theta changes nothing; each word's row is divided by its
-maximum for the same reason. m is at least 1e-20, which keeps products with it normal numbers in float32.
+How it is computed: the loop keeps m, since a factor of theta changes nothing; each word's row is divided by its maximum
+for the same reason. m is at least 1e-20, which keeps products with it normal numbers in float32.
 
 Cost: iterations x 2 x distinct words x topics multiply-adds, no transcendental function.
 

@@ -55,7 +55,7 @@ class _Room(NamedTuple):
     own : float64 (n_columns,), labels by which it has changed, or all where the weights are without them
     totals, inverses : float64 (n_columns,), sum_v eta_v + N_k, and 1 divided by it
     factors : float32 (n_columns,), f of a word
-    sums : float32 (2 * (n_columns + 2 * LANES),), for two tokens by turns: running sums of each lane, then those of the
+    sums : float32 (2 * (n_columns + 2 * LANES),), for two tokens by turns: running sums of each lane, then over the
         lanes
     gains : float32 (n_replicas,), by the labels of the token before
     prior : float32 (n_columns,), n_replicas * alpha
@@ -113,7 +113,7 @@ def _pick(rest, place, n_columns, room):
 
 @inline
 def _draw(t, last, row_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room):
-    """Draw the labels of a token, whose weights have gained by those of the `last` one."""
+    """Draw the labels of a token, whose weights have gained from the labels of the `last` one."""
     whole = room.sums[place + n_columns + _ENDS - _ONE] + gained
     for r in range(n_replicas):
         rest = np.float32(uniform(row_key, draw + r)) * whole

@@ -11,7 +11,7 @@ The labels begin uniform over the topics or in proportion to W_wk. After `burn_i
 kept. Statistics, means over the kept sweeps: "labels" counts the labels drawn; "conditionals" adds, at the end of
 the sweep, each token's p given all other labels (Rao-Blackwell: the same mean, less noise); "theta" gives each word its
 count times N_k / sum(N) of the document, N from labels, which is what ML-CGS interpolates. Document topics:
-(alpha_k + N_k) / sum, with N_k the mean of what was counted.
+(alpha_k + N_k) / sum, with N_k the mean of the counts.
 
 W need not be normalised: with p(word | topic) it is G-OEM's and ML-CGS's sampler, with exp(E log p(word | topic))
 Online-CGS's.
@@ -174,8 +174,8 @@ KERNEL = Kernel(
         "burn_in": "sweeps over a document before those that are kept, from 0",
         "samples": "sweeps that are kept, from 1",
         "start": 'the first labels: "uniform", or "words" by the probabilities of their words',
-        "statistic": 'what a token counts for the topics: "labels", those of the kept sweeps; "conditionals", the '
-        'probabilities that labels are drawn with; "theta", the shares of topics in its document',
+        "statistic": 'what a token counts for the topics: "labels", its labels in the kept sweeps; "conditionals", '
+        'the probabilities that labels are drawn with; "theta", the shares of topics in its document',
     },
     cost=_cost,
     scratch=scratch,

@@ -90,7 +90,7 @@ def _remember(j, first, words, counts, known, labels, remembered):
 
 @inner
 def _add(place, first, words, n_columns, n_kept, held, before, summed, mean, stats):
-    """Add what was held to the document's sums `before`, and their means to the statistics and to `mean`, which has
+    """Add the held counts to the document's sums `before`, and their means to the statistics and to `mean`, which has
     alpha."""
     for i in range(words.shape[0]):
         # rows by themselves: loops over them need no look at their place in the whole

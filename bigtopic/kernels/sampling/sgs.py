@@ -1,4 +1,4 @@
-"""Streaming Gibbs sampling (SGS): collapsed Gibbs sampling of one minibatch, given what is left of all before it.
+"""Streaming Gibbs sampling (SGS): collapsed Gibbs sampling of one minibatch, given the decayed counts of earlier ones.
 
 The weights G of the params are the past, with the prior; n are counts of the labels of this minibatch alone:
 
@@ -48,7 +48,7 @@ _ZERO, _LANES = np.uint64(0), np.uint64(LANES)
 
 
 class _Minibatch(NamedTuple):
-    """What is known of the documents.
+    """The documents of a minibatch, by word.
 
     Attributes
     ----------

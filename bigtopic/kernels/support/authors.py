@@ -206,7 +206,7 @@ def _unit(row, n_authors):
 
 @_fast
 def shares_of(row, n_authors, share):
-    """What is remembered of an entry as shares; zeros of one that is not counted yet."""
+    """The remembered shares of an entry; zeros for an entry that is not counted yet."""
     unit = _unit(row, n_authors)
     for i in range(n_authors):
         own, part = row[i], share[i]
@@ -229,7 +229,7 @@ def sums_of(share, n_authors, of_topic, of_author):
 
 @_fast
 def remember(unit, fresh, row):
-    """Keep the shares `unit` times `fresh` of an author; returns the sum of what is kept."""
+    """Keep the shares `unit` times `fresh` of an author; returns their sum."""
     known = 0.0
     for k in range(row.shape[0]):
         row[k] = unit * fresh[k]

@@ -45,7 +45,7 @@ def ask(table, row, k):
 
 @inline
 def remembered(row, k, n):
-    """What is remembered of an entry from topic k on, LANES numbers; zeros beyond the last of n topics."""
+    """The remembered shares of an entry from topic k on, LANES numbers; zeros beyond the last of n topics."""
     return double(load(row, k) if k + LANES <= n else load_part(row, k, n - k))
 
 

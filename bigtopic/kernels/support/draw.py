@@ -30,7 +30,6 @@ from bigtopic.kernels.support.vector import LANES, load, of_vectors, positions, 
 
 __all__ = ["ENDS", "find", "get", "n_reached", "put", "running", "scan"]
 
-
 ENDS = 2 * LANES  # room for the sums of the lanes, after zeros
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numba import njit
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.support import buffers
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import Docs, Hyper, KernelResult, View
 
 __all__ = [
@@ -203,7 +203,7 @@ def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
         When it is not.
     """
     value = options[name]
-    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= LARGEST:
+    if not is_whole(value) or not least <= int(value) <= LARGEST:
         raise SettingError(
             f"{argument(name, value)}: must be a whole number of at least {least} and at most {LARGEST:,}"
         )

@@ -42,7 +42,6 @@ __all__ = [
     "sweep_labels",
 ]
 
-
 TOGETHER = 4
 
 
@@ -153,7 +152,7 @@ def count_tokens(indptr, words, counts, topic_words, known, n_tokens):
 
 @inner
 def gather(first, words, counts, topic_words, known, block, held, j, rows):
-    """Copy the rows of the words to `block` from `first` on, clear what is held, and list the tokens of known words."""
+    """Copy the rows of the words to `block` from `first` on, clear `held`, and list the tokens of known words."""
     n_columns, n = topic_words.shape[1], 0
     for i in range(words.shape[0]):
         word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
@@ -169,7 +168,7 @@ def gather(first, words, counts, topic_words, known, block, held, j, rows):
 
 @inner
 def add(first, words, counts, n_samples, n_tokens, by_theta, prior, held, mean, stats):
-    """Add a document's statistics. `mean` (n_columns,) becomes alpha + N, the mean of what was counted."""
+    """Add a document's statistics. `mean` (n_columns,) becomes alpha + N, the mean of the counts."""
     one, n_columns = mean.dtype.type(1), mean.shape[0]
     zero, once = spread(mean.dtype.type(0)), spread(mean.dtype.type(one / n_samples))
     for k in range(0, n_columns, LANES):
@@ -260,7 +259,7 @@ def room(n_words: int, most_tokens: int, n_columns: int, dtype: np.dtype) -> tup
 
 
 def scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Of documents worked on together: places and labels of tokens, rows of words, and what is held of these."""
+    """Memory of documents worked on together: places and labels of tokens, rows of words, and counts by word."""
     n_entries = size.longest * TOGETHER * size.columns["topic_words"]
     n_tokens = size.longest_tokens * TOGETHER
     return Scratch([n_tokens * 8, n_tokens * 4, *[n_entries * 4] * 2])

@@ -29,7 +29,6 @@ __all__ = [
     "vertex_gradient",
 ]
 
-
 GROUP = 4  # words that are worked on together
 AHEAD = 4  # words
 

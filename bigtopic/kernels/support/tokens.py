@@ -78,10 +78,10 @@ def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
 
     Returns
     -------
-    "entries" (n_entries, 3), those with tokens, in the order of words, then of documents: document, its first token of
-    the word, and count, in numbers of four bytes where these can name every token; "starts" int64 (n_words + 1,), those
-    of word v are from starts[v] to starts[v + 1]; "token_starts" int64 (n_words + 1,), likewise for its tokens in this
-    order; "tokens" int64 (n_docs + 1,), the first token of each document
+    "entries" (n_entries, 3), entries with tokens, in the order of words, then of documents: document, its first token
+    of the word, and count, in numbers of four bytes where these can name every token; "starts" int64 (n_words + 1,),
+    the entries of word v are starts[v] : starts[v + 1]; "token_starts" int64 (n_words + 1,), likewise for its tokens in
+    this order; "tokens" int64 (n_docs + 1,), the first token of each document
 
     Raises
     ------

@@ -52,7 +52,6 @@ __all__ = [
     "totals",
 ]
 
-
 LANES = 16
 HALF, QUARTER = LANES // 2, LANES // 4
 _WHOLE = types.literal(LANES)

@@ -240,7 +240,7 @@ def posterior(
 def document_bounds(docs: Docs, view: View, hyper: Hyper) -> np.ndarray:
     """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
 
-    Arguments and errors are those of `run`; the option `bound` is ignored.
+    Arguments and errors as for `run`; the option `bound` is ignored.
     """
     gammas, _ = posterior(docs, view, hyper._replace(options={**hyper.options, "bound": False}))
     return _bounds(docs, view, hyper, gammas)

@@ -39,8 +39,8 @@ AbleWorkers = Callable[[], list[str] | None]
 class Executor(ABC):
     """Runs the rounds of one run. Every method and model runs on every executor.
 
-    Subclasses define `map_reduce`, and `close` where there is something to release. The rest is for those that can do
-    more than compute tasks.
+    Subclasses define `map_reduce`, and `close` where there is something to release. Override the others to do more than
+    compute tasks.
 
     *Bits.* Params and reports depend only on the run, the params and the cursor: not on the number of threads and
     workers, their hosts, workers that die, or how calls of `advance` divide the run. (An executor that is not
@@ -57,7 +57,8 @@ class Executor(ABC):
     *Failures.* The iteration raises what a task, a scheme or the cluster raises, after yielding the rounds done before:
     the params yielded last hold exactly these rounds, so the caller's model is valid. (This may be inside an exchange:
     continuing from there may not give the bits of the undisturbed run. An executor that does rounds together may lose
-    those that it did together with the one that fails.) The loss of a worker is not a failure: its work is done again.
+    the rounds that it did together with the failing one.) The loss of a worker is not a failure: its work is done
+    again.
 
     Attributes
     ----------
@@ -87,12 +88,12 @@ class Executor(ABC):
         """
 
     def prefetch(self, tasks: Sequence[SliceTask]) -> None:
-        """Begin to read what these tasks need: those of the exchange after the one that `map_reduce` gets next."""
+        """Begin to read what these tasks need: their exchange follows the one that `map_reduce` gets next."""
         return None
 
     @contextmanager
     def stepping(self) -> Iterator[Callable[[Additions], None]]:
-        """Around the steps of an exchange; yields what does their additions to rows."""
+        """Around the steps of an exchange; yields a function that makes their additions to rows."""
         yield partial(Additions.do, n_threads=1)
 
     def advance(
@@ -145,7 +146,7 @@ class Executor(ABC):
     def _exchange(
         self, params: Params, exchange: Exchange, cursors: Sequence[Cursor], reports: list[RoundReport]
     ) -> None:
-        """Move the params by an exchange; the reports say by which of its rounds, where it fails."""
+        """Move the params by an exchange; if it fails, the reports say which of its rounds were done."""
         settings, arrays = self.run.settings, params.without_means().arrays
         if exchange.copies:
             averaged = settings.schemes if settings.averages(cursors[-1].step + 1) else ()
@@ -218,7 +219,7 @@ def _shares(exchange: Exchange, cursors: Sequence[Cursor]) -> list[Share]:
 def _additions_together(
     params: Params, settings: Settings, n_steps: int, do: Callable[[Additions], None]
 ) -> Iterator[None]:
-    """Inside, several steps defer what they add to rows, if they can; it is done at the end."""
+    """In this context, several steps defer their additions to rows, if they can; the additions are made at the end."""
     arrays = params.without_means().arrays
     alone = settings.prior_schemes or settings.average or not settings.is_linear
     if n_steps == 1 or alone or any(array.dtype.kind != "f" for array in arrays.values()):
@@ -240,7 +241,7 @@ def _additions_together(
 
 
 def before_failure(params: Params, reports: list[RoundReport], failure: BaseException) -> Updates:
-    """What was done before a failure, which the caller then raises; it is raised here if no more is asked for."""
+    """Yield the rounds done before a failure, which the caller then raises; raise it if the caller stops iterating."""
     try:
         yield params, reports
     except GeneratorExit:

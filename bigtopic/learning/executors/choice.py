@@ -55,8 +55,8 @@ def _is_divisible(run: Run) -> bool:
 
 
 def _warn_of_short_exchanges(run: Run, client: Any) -> None:
-    """Warn before a run that its replicas make slower. On one thread all do, so two are assumed at least: a cluster of
-    one thread is not told so."""
+    """Warn before a run that its replicas make slower. At least two threads are assumed, so that a cluster of one
+    thread, where replicas always do, gets no warning."""
     plan, n_threads = run.plan, max(2, min(run.plan.replicas, cluster.threads_of(client)))
     n_updates, n_rounds = plan.replicas * plan.replica_updates, run.settings.n_steps or plan.n_rounds
     seconds = n_updates * round_seconds(run)
@@ -68,9 +68,8 @@ def _warn_of_short_exchanges(run: Run, client: Any) -> None:
     longer = argument("replica_updates", enough)
     warn(
         f"{argument('replicas', plan.replicas)}: the {n_updates} updates of an exchange take about "
-        f"{seconds * 1000:.0f} ms "
-        f"on one thread, and adding the changes {SUM_SECONDS * 1000:.0f} ms or more, so one replica is faster: set "
-        f"{argument('replicas', 1)}{f', or {longer}' if fits else ''}, or a larger "
+        f"{seconds * 1000:.0f} ms on one thread, and adding the changes {SUM_SECONDS * 1000:.0f} ms or more, so one "
+        f"replica is faster: set {argument('replicas', 1)}{f', or {longer}' if fits else ''}, or a larger "
         f"{argument('batch_size')}"
     )
 

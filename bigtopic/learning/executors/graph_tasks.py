@@ -126,7 +126,7 @@ def remembering_graph(
 
 
 def _at(workers: Sequence[str] | None, nodes: Sequence[Node]) -> Iterator[tuple[int, Node]]:
-    """The nodes and their numbers; what is made while one is yielded is for its worker."""
+    """The nodes and their numbers; tasks made before the next one are for its worker."""
     import dask
 
     for i, node in enumerate(nodes):
@@ -148,7 +148,7 @@ def _added(run: Any, sums: Sequence[Any], nodes: Sequence[Node], name: str) -> A
 
 
 def _merged(run: Run, a: Any, b: Any) -> Any:
-    """The sum of what two nodes compute, as a task. Of the run, it needs only that a copy is here, see `Run`."""
+    """The sum of two nodes, as a task. It takes the run only to keep a copy on the worker, see `Run`."""
     return plus(a, b)
 
 

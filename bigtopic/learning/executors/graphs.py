@@ -80,13 +80,13 @@ class GraphExecutor(Executor):
                 params, cursor = moved, cursor.after(reports)
                 max_rounds = None if max_rounds is None else max_rounds - len(reports)
             if self._n_whole(cursor) <= 0:
-                self._whole.let_go()
+                self._whole.release_params()
             if max_seconds is not None:
                 max_seconds -= time.perf_counter() - begun
         yield from super().advance(params, cursor, max_rounds, max_seconds)
 
     def _n_whole(self, cursor: Cursor) -> int:
-        """How many of the next rounds are done whole: those before replicas begin, if they are short."""
+        """The number of next rounds to do whole: all before replicas begin, if they are short."""
         if self._whole is None or not begins_whole(self.run):
             return 0
         return self.run.plan.undivided_rounds - cursor.step
@@ -96,7 +96,7 @@ class GraphExecutor(Executor):
         if self._begins_round(rounds):
             self._calls = []
         self._calls.append((rounds, arrays))
-        # A repetition does all iterations: what was lost may be the state that an earlier one left.
+        # A repetition does all iterations: the lost data may be the state of an earlier one.
         left = self._calls[-1:]
 
         def attempt() -> list[Any]:

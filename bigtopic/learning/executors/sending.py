@@ -26,7 +26,6 @@ __all__ = ["Sender"]
 
 Result = TypeVar("Result")
 
-
 REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight)
 
 
@@ -117,7 +116,7 @@ class Sender:
         ClusterError
             When that happens repeatedly, or the client is closed. Exceptions of tasks are raised unchanged.
         """
-        with cluster.failures_told(self._client):
+        with cluster.cluster_errors(self._client):
             if self._client is not None:
                 check_workers(self._client)
             return cluster.repeated(partial(self._attempt, work), REPEATED)

@@ -26,9 +26,7 @@ from bigtopic.support.side_by_side import Part, helped
 __all__ = ["EXECUTOR", "ThreadExecutor", "ThreadTeam"]
 
 READ_BLOCKS_AHEAD = 2  # of the next exchange
-SLICES_AHEAD = (
-    2  # of the next exchange, besides one for each thread: the later ones are read while these are at work
-)
+SLICES_AHEAD = 2  # of the next exchange, besides one per thread, so that later ones are read meanwhile
 
 
 class ThreadExecutor(Executor):
@@ -103,8 +101,8 @@ class ThreadTeam:
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
     def each(self, work: Callable[[int], None], n: int) -> None:
-        """Call `work(0)`, ..., `work(n - 1)`; calls begin in this order. Raises what the first that fails raises, when
-        all that have begun are over."""
+        """Call `work(0)`, ..., `work(n - 1)`; calls begin in this order. Raises the first failure, after all calls
+        that have begun have ended."""
         numbers, lock, failures = iter(range(n)), threading.Lock(), list[BaseException]()
 
         def do() -> None:

@@ -32,7 +32,7 @@ __all__ = ["EXECUTOR", "PREFIX", "WholeExecutor", "worker_bytes"]
 
 PREFIX = "bt-rounds"
 CHUNK_SECONDS = 2.0
-SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels twice must be worth the way
+SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: sending params twice must pay
 
 
 class WholeExecutor(Executor):
@@ -102,7 +102,7 @@ class WholeExecutor(Executor):
             try:
                 return self._attempt(params, cursor, max_rounds, max_seconds)
             except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight):
-                self.let_go()
+                self.release_params()
                 raise
 
         return self._sender.repeated(attempt)
@@ -132,9 +132,9 @@ class WholeExecutor(Executor):
         return returned
 
     def _taken(self, params: Params, arrays: Any) -> Params:
-        """The params that a worker returned, in the memory of those that it was given if they are in files."""
+        """The params that a worker returned, read into the memory of the given ones if they are in files."""
         if not isinstance(arrays, sharing.MappedArrays):
-            self.let_go()
+            self.release_params()
             return Params(arrays)
         params = Params(sharing.read_arrays(arrays, params.arrays))
         self._shared = params, arrays
@@ -143,11 +143,11 @@ class WholeExecutor(Executor):
     def _share(self, params: Params) -> Any:
         """As `Sender.publish`; these may be the params that a worker returned, and still be there."""
         if self._shared is None or self._shared[0] is not params:
-            self.let_go()
+            self.release_params()
             self._shared = params, self._sender.publish(params.arrays)
         return self._shared[1]
 
-    def let_go(self) -> None:
+    def release_params(self) -> None:
         """Remove the files of the params."""
         if self._shared is not None and isinstance(self._shared[1], sharing.MappedArrays):
             self._shared[1].remove()
@@ -159,7 +159,7 @@ class WholeExecutor(Executor):
 
     def close(self) -> None:
         self._sender.close()
-        self.let_go()
+        self.release_params()
 
 
 def _run_rounds(

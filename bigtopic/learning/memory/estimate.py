@@ -190,15 +190,15 @@ class WorkerMemory:
 
 
 class Memory(NamedTuple):
-    """The memory of a Dask worker; bytes, unless said otherwise.
+    """The memory of a Dask worker, in bytes.
 
     Attributes
     ----------
     n_threads : number of its threads
     limit : its `memory_limit`
-    pauses : part of the limit at which Dask pauses it: then it begins no task
-    held : of its process, before it has any task of a run: imported packages, and what tasks of others hold. Without
-        stored results, which Dask writes to the disk before it pauses a worker
+    pauses : share of the limit at which Dask pauses it: then it begins no task
+    held : memory of its process before any task of a run: imported packages, and data of other tasks. Without stored
+        results, which Dask writes to the disk before it pauses a worker
     """
 
     n_threads: int
@@ -217,14 +217,14 @@ def memory_of_workers(client: Any, known: Mapping[str, Memory]) -> dict[str, Mem
     }
     if found.keys() <= known.keys():
         return found
-    asked: dict[str, Any] = {address: None for address in described if address not in found}
-    answers = workers.ask(client, _memory_here, known=asked | dict(known))
-    # One that does not answer holds what it may
+    unlimited: dict[str, Any] = {address: None for address in described if address not in found}
+    answers = workers.ask(client, _memory_here, known=unlimited | dict(known))
+    # A worker that does not answer counts as empty
     return found | {address: answers[address] for address in found if answers.get(address)}
 
 
 def _memory_here(dask_worker: Any) -> Memory | None:
-    """Of this worker, when what rests there has been given back, and what all tasks need is imported; None without a
+    """The memory of this worker, once unused memory is returned and all that tasks need is imported; None without a
     limit."""
     manager = dask_worker.memory_manager
     if not manager.memory_limit:
@@ -238,6 +238,6 @@ def _memory_here(dask_worker: Any) -> Memory | None:
 
 
 def _run_compiled_code() -> None:
-    """So that the compiler is in memory, which takes more of it than what it compiles."""
+    """Load the compiler, which takes more memory than the code that it compiles."""
     ids, places = np.zeros(1, np.int32), np.zeros((2, 2), np.int32)
     _kernels.join_ids(ids, ids, np.full(1, -1, np.int32), places[0], places[1])

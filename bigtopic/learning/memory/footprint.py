@@ -66,7 +66,7 @@ class Footprint:
     Parameters
     ----------
     run, params : of the model
-    axes : what is on the axes of the params, with document frequencies
+    axes : vocabularies of the axes of the params, with document frequencies
     """
 
     def __init__(self, run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> None:
@@ -109,7 +109,7 @@ class Footprint:
     # ------------------------------------------------------------------ work of a thread
 
     def _work(self, n_docs: int) -> float:
-        """A slice at work."""
+        """Bytes that a thread needs for a slice."""
         kernel, size = self._run.work.kernel, self._call_size(n_docs)
         documents = n_docs * _DOCUMENT_BYTES + size.n_entries * ENTRY_BYTES + 4 * self._rows("word", n_docs)
         joined = n_docs * _INDEX_BYTES + size.n_entries * ENTRY_BYTES if self._plan.whole_minibatches else 0.0
@@ -125,7 +125,7 @@ class Footprint:
         return documents + joined + view + used + state + self._statistics(n_docs)
 
     def _share(self) -> float:
-        """A replica at work: its documents and rows, and one of its updates."""
+        """Bytes that a thread needs for a replica: its documents and rows, and one of its updates."""
         n_docs = self._share_docs
         documents = n_docs * (_DOCUMENT_BYTES + self._plan.entries_per_doc * ENTRY_BYTES + 4)
         ids = 4 * n_docs / self._slice_docs * self._rows("word", self._slice_docs) + self._lookup()
@@ -153,8 +153,8 @@ class Footprint:
         return sums
 
     def _sums(self, of: Callable[[int], float], n_docs: int, n_leaves: int, n_threads: int) -> float:
-        """What waits in a merge tree whose leaves have `n_docs` documents each: a sum for each level, and for each
-        thread one that it makes, which are of different leaves."""
+        """Sums that wait in a merge tree whose leaves have `n_docs` documents each: one for each level, and for each
+        thread one that it adds up, of different leaves."""
         levels = [min(n_docs << level, n_docs * n_leaves) for level in range(depth(n_leaves) + 1)]
         made = min(n_threads, n_leaves) * of(-(-n_docs * n_leaves // min(n_threads, n_leaves)))
         return sum(map(of, levels[1:])) + made if n_leaves > 1 else 0.0
@@ -276,7 +276,7 @@ class Footprint:
         of_pass = self._plan.n_docs * self._state_written
         if whole and remembering.keeps_state(of_pass):
             return of_pass
-        return remembering.MOST_BESIDE * self._slice_docs * self._state_read
+        return remembering.MOST_BUFFERED * self._slice_docs * self._state_read
 
     @property
     def _state_read(self) -> float:
@@ -314,7 +314,7 @@ def _view_itemsize(kind: str, array: LazyArray) -> int:
 
 
 def _is_in_memory(part: Any) -> bool:
-    """Whether the part is in memory, so that reading it takes none."""
+    """Whether the part is in memory, so that reading it takes no more."""
     if isinstance(part, PartView):
         return isinstance(part.documents, range) and part.word_map is None and _is_in_memory(part.base)
     return isinstance(part, MemoryPart)
@@ -328,7 +328,7 @@ class ExpectedRows:
 
     Parameters
     ----------
-    axes : what is on the axes that documents have ids on, with its `document_frequency` where that is known
+    axes : vocabularies of the axes that documents have ids on, with `document_frequency` where it is known
     sizes : {axis: rows of the params}
     n_docs : documents that minibatches are drawn from
     entries_per_doc : mean number of distinct words of a document

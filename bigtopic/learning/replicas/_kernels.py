@@ -1,5 +1,4 @@
-"""What a replica does in compiled code: it copies rows, makes updates on them, and turns them into changes, which are
-then added to the params."""
+"""A replica in compiled code: copy rows, make updates on them, turn them into changes, and add these to the params."""
 
 import numpy as np
 from numba import carray, njit
@@ -89,7 +88,7 @@ def update(
     weights, decays : of their steps
     raw, scale, sums : of the array, which moves
     prior : of its rows, (1 or n_components,); prior_totals : (n_components,), over its axis
-    limits : the least scale, the least and the largest sum, and the largest weight, that are left as they are
+    limits : the least scale, the least and the largest sum, and the largest weight that an update may have here
     doc_prior, options : of the kernel
     rows, stats, scratch : memory for a slice
     figures : of the kernel, for each update
@@ -97,7 +96,7 @@ def update(
     Returns
     -------
     int
-        How many updates were made. The next one is for `LazyArray.add`, or to be refused; nothing of it is done.
+        How many updates were made. `LazyArray.add` must make or refuse the next one, which has changed nothing.
     """
     n_columns, n_components = raw.shape[1], len(prior_totals)
     linear = np.zeros((3, n_columns), raw.dtype)  # factor, offset and floor, see `state.lazy_array.Linear`

@@ -9,12 +9,13 @@ from sys import getsizeof
 
 import numpy as np
 
+from bigtopic.errors import ModelError
 from bigtopic.kernels.support.entry import frozen
 from bigtopic.learning.reduce import add_axis
 from bigtopic.learning.replicas import _kernels
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import RoundReport
-from bigtopic.state.contract.scheme_steps import check_moved, decays_too_much
+from bigtopic.state.contract.scheme_steps import check_moved
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import RunningMean
@@ -56,7 +57,7 @@ def joined(a: Changes, b: Changes) -> Changes:
 
 
 def add_changes(params: Params, changes: Changes, averaged: Collection[str] = ()) -> None:
-    """Add what all replicas changed to the params that they began with.
+    """Add the changes of all replicas to the params that they began with.
 
     Parameters
     ----------
@@ -84,7 +85,9 @@ def add_changes(params: Params, changes: Changes, averaged: Collection[str] = ()
 
 def _decay(name: str, lost: np.ndarray) -> np.ndarray:
     if (lost > 1.0 + ROUNDING).any():
-        raise decays_too_much(name)
+        raise ModelError(
+            f"the scheme of array {name!r} declares `is_linear`, but decays more than `info.largest_step` allows"
+        )
     return np.maximum(1.0 - lost, 0.0)
 
 

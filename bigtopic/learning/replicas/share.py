@@ -1,4 +1,4 @@
-"""What one replica does in an exchange."""
+"""One replica's share of an exchange."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ class Share:
     n_updates: int
 
     def missed(self, n_steps: int | None) -> int:
-        """How many updates of other replicas each update here has to make up for, in a run of `n_steps`: half of them
-        would be before it, on average. None in the second half, where larger steps would leave noise, nor in a stream,
+        """Updates of other replicas that each update here compensates for: half of them, which would on average come
+        before it. 0 in the second half of a run of `n_steps`, where larger steps would leave noise, and in a stream,
         whose length is unknown."""
         late = n_steps is None or 2 * self.cursors[0].step >= n_steps
         return 0 if late else (self.n_updates - len(self.rounds)) // 2
 
 
 def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
-    """What a replica changes. Any worker may do it again: it writes nothing but the state of its documents, for the
-    next pass.
+    """The changes of a replica. Any worker may compute them again: it writes nothing but the state of its documents,
+    for the next pass.
 
     Parameters
     ----------
-    read : gives the documents of a slice
-    arrays : those that all replicas begin with; they stay as they are
+    read : reads the documents of a slice
+    arrays : the params that all replicas begin with; they stay as they are
     """
     replica = _Replica(run, share, read, arrays)
     try:

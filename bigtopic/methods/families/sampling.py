@@ -67,7 +67,7 @@ METHODS = (
         "sgs",
         "sgs",
         {TOPIC_WORDS: DecayAdd(0.7)},
-        summary="streaming Gibbs sampling: cgs of one minibatch, given what is left of all before it",
+        summary="streaming Gibbs sampling: cgs of one minibatch, given the decayed counts of earlier ones",
         complexity="topics of its document per token and sweep, K per distinct word; labels of the minibatch",
         use="streams that drift: old minibatches fade",
         paper="Gao, Chen, Zhu 2016, algorithm 2",

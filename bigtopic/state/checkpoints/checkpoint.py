@@ -58,9 +58,7 @@ from bigtopic.storage.zarr_metadata import ROOT, replace_group
 
 __all__ = ["Checkpoint", "CheckpointFolder"]
 
-VERSION = (
-    2  # rounds of a pass are scheduled otherwise than in version 1: resumed, its runs would give other bits
-)
+VERSION = 2  # version 1 scheduled the rounds of a pass differently: resumed, its runs would give other bits
 _LONGER = "run 'bigtopic train --continue-from MODEL --documents all'"
 
 
@@ -74,9 +72,9 @@ class Checkpoint:
     seconds : save when so many seconds have passed since the last version. A version costs a copy of the params on the
         disk; a resumed run repeats at most about this much
     rounds : save also when so many updates were done since, whichever comes first; None for time alone. A run is saved
-        where it can be cut, between exchanges. Those of the default method have up to 32 updates in a corpus of many
-        minibatches, so a resumed run repeats at most `rounds` + 31 updates; other methods without replicas, at most
-        `rounds`; on a client perhaps two seconds' updates more
+        where it can be cut, between exchanges. An exchange of the default method has up to 32 updates in a corpus of
+        many minibatches, so a resumed run repeats at most `rounds` + 31 updates; with other methods without replicas,
+        at most `rounds`; on a client perhaps two seconds' updates more
     keep : number of versions to keep, the newest; with two, a damaged one loses no more than the work since the other
 
     Raises
@@ -173,12 +171,12 @@ class CheckpointFolder:
     def newest(
         self, method: Method | None, contradictions: Callable[[TopicModel], Sequence[str]] = lambda model: ()
     ) -> tuple[TopicModel, dict[str, Any]] | None:
-        """The model of the newest intact version, and what was saved with it; None where there is no version yet.
+        """The model of the newest intact version, and the extra data saved with it; None where there is none yet.
 
         Parameters
         ----------
-        method : the one it was learned with, if that is not in the table
-        contradictions : says how a model differs from what the run began with; one that does is damaged
+        method : the model's method, if it is not in the table
+        contradictions : how a model differs from what the run began with; a model that does is damaged
 
         Raises
         ------
@@ -208,7 +206,8 @@ class CheckpointFolder:
         CorpusDamaged
             When what the model remembers is damaged.
         ModelError
-            When the model has counted documents, and the folder is of others, or stands where no run over them can.
+            When the model has counted documents, and the folder holds the state of others, or the model stands where no
+            run over them can.
         """
         place = self._place / "documents"
         place.refuse_link()
@@ -256,7 +255,7 @@ class CheckpointFolder:
         if model_store.describe(place) is None:
             self._remove(name)
         model_store.save(model, place.url, dict(extra), overwrite=True)
-        # Later ones were passed over when the run went on, because they are damaged.
+        # Later versions are damaged, so the run was resumed from an earlier one.
         kept = [version for version in versions(self._place) if version <= name][-self._settings.keep :]
         for other in self._place.names():  # and what a killed process left of a version
             if STEP.fullmatch(other) and other not in kept:
@@ -271,7 +270,7 @@ class CheckpointFolder:
         (self._place / name).remove()
 
     def _kept_passes(self) -> set[int]:
-        """Passes whose document state the versions need: inside a pass, documents that it has reached have the next."""
+        """Passes whose document state the versions need: inside a pass, documents already seen have the next one's."""
         passes = set()
         for version in versions(self._place):
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
@@ -381,6 +380,6 @@ class CheckpointFolder:
         replace_group(self._place, about, sweep=True)
         if again:
             warn(
-                f"{self._place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes "
+                f"{self._place.url}/{ROOT} was missing or damaged, and was written again; find out what else changes "
                 "files in this folder"
             )

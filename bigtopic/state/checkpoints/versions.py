@@ -98,7 +98,7 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
             damaged.append(error)
             continue
         for failure in damaged:
-            what = str(failure).partition("; ")[0]  # what to do about it is of no use here
+            what = str(failure).partition("; ")[0]  # without the remedy, which is of no use here
             warn(f"{what}; going on from the version before it, {version}")
         return found
     if damaged:
@@ -107,7 +107,7 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
 
 
 def load_version(version: Place, method: Method | None) -> tuple[TopicModel, dict[str, Any]]:
-    """The model of a version, and what was saved with it.
+    """The model of a version, and the extra data saved with it.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def load_version(version: Place, method: Method | None) -> tuple[TopicModel, dic
 def load_newest(
     url: Any, method: Method | None = None, storage_options: Mapping[str, Any] | None = None
 ) -> tuple[TopicModel, dict[str, Any], Any]:
-    """The model at a path or URL, or the newest intact version of a checkpoint; what was saved with it; where it is.
+    """The model at a path or URL, or the newest intact version of a checkpoint; the extra data saved with it; its URL.
 
     Raises
     ------

@@ -28,12 +28,11 @@ from bigtopic.state.contract.rules import (
     check_kinds,
     check_storable,
     choose,
-    is_number,
-    is_whole,
     plain,
     require,
 )
 from bigtopic.state.running_mean import COUNT, MEAN, specs
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["array_specs", "check_method", "check_model", "check_options", "check_scheme"]
@@ -184,7 +183,7 @@ def _misfit(name: str, scheme: Any, kernel: Kernel) -> str:
     if name in kernel.changes and not getattr(scheme, "takes_changes", False):
         return f"kernel {kernel.name!r} returns changes of counts, and this scheme would take them for the counts"
     if getattr(scheme, "takes_expected_logs", False) and name != DOC_TOPIC_PRIOR:
-        return f"this scheme takes sums of E[log theta], which those of {name!r} are not"
+        return f"this scheme takes sums of E[log theta], and the statistics of {name!r} are something else"
     return ""
 
 

@@ -20,11 +20,10 @@ from bigtopic.state.contract.rules import (
     check_kinds,
     check_storable,
     choose,
-    is_number,
-    is_whole,
     require,
 )
 from bigtopic.storage import row_arrays
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.types import Bound, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, StateSpec, View
 
 __all__ = [
@@ -323,7 +322,7 @@ def check_doc_topics(kernel: Kernel, docs: Docs, hyper: Hyper, result: Any) -> n
 
 
 def check_scratch(kernel: Kernel, scratch: Any) -> Scratch:
-    """What a kernel says of its memory. Raises ModelError like `check_result`."""
+    """The memory that a kernel declares. Raises ModelError like `check_result`."""
     if (
         isinstance(scratch, Scratch)
         and all(isinstance(sizes, Sequence) for sizes in (scratch.pooled, scratch.derived))
@@ -336,7 +335,7 @@ def check_scratch(kernel: Kernel, scratch: Any) -> Scratch:
 
 
 def check_cost(kernel: Kernel, cost: Any) -> float:
-    """What a kernel says of its time. Raises ModelError like `check_result`."""
+    """The cost that a kernel declares. Raises ModelError like `check_result`."""
     if _is_size(cost):
         return float(cost)
     raise ModelError(f"kernel {kernel.name!r}: cost returned {cost!r:.60}, but must return a number from 0")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from inspect import signature
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,6 @@ __all__ = [
     "check_kinds",
     "check_storable",
     "choose",
-    "is_number",
-    "is_whole",
     "plain",
     "require",
     "upgraded",
@@ -265,16 +262,6 @@ def check_storable(where: str, value: Any, rule: Rule) -> None:
 def check_dtype(where: str, dtype: Any) -> None:
     """Check the name of a dtype of the params and statistics. Raises SettingError like `require`."""
     require(isinstance(dtype, str) and dtype in DTYPES, f"{where} has dtype={dtype!r:.60}; {choose(DTYPES)}")
-
-
-def is_whole(value: Any) -> bool:
-    """Whether this is a whole number, and not a truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    """Whether this is a real number, and not a truth value."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def choose(names: Iterable[Any]) -> str:

@@ -22,7 +22,6 @@ __all__ = [
     "check_rows",
     "checked",
     "checked_prior",
-    "decays_too_much",
 ]
 
 # Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
@@ -68,7 +67,7 @@ def checked(
     """The arguments of `types.MutableArray.add`. Raises ModelError like `check_rows`."""
     if not isinstance(stats, AxisStats):
         raise ModelError(f"it adds {type(stats).__name__}, but must add an AxisStats of ids and values")
-    if stats.sums is None:  # what a kernel has returned has the rows of its documents
+    if stats.sums is None:  # statistics of a kernel have the rows of its documents
         check_rows(stats.ids, array.n_rows)
     n_ids = array.n_rows if stats.ids is None else len(stats.ids)
     check_values(
@@ -149,13 +148,6 @@ def checked_prior(prior: Any, n_rows: int, n_components: int) -> np.ndarray:
             f"it gives a prior from {table.min():g} to {table.max():g}, but must give one from 0 to {LARGEST_PRIOR:g}"
         )
     return table
-
-
-def decays_too_much(name: str) -> ModelError:
-    """The error of a scheme whose changes cannot be added across replicas."""
-    return ModelError(
-        f"the scheme of array {name!r} declares `is_linear`, but decays more than `info.largest_step` allows"
-    )
 
 
 def check_moved(arrays: Mapping[str, Any], doc_topic_prior: Any = None) -> None:

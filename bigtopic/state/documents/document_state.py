@@ -45,8 +45,8 @@ _LOST = (
     + " continues; go on with that model, or fit a new one"
 )
 _OTHER = (
-    "what the model remembers of documents (such as labels) is of others than the earlier ones of this corpus, which "
-    "it would count twice: append to the corpus that it learned from last, or fit a new model"
+    "what the model remembers of documents (such as labels) does not belong to the earlier documents of this corpus, "
+    "which it would count twice: append to the corpus that it learned from last, or fit a new model"
 )
 
 
@@ -65,7 +65,7 @@ class DocumentState:
     Attributes
     ----------
     kept : passes whose state is kept although later ones are complete, because a run may be resumed from there
-    most_kept : number of passes that may be kept so
+    most_kept : the most passes that are kept for that reason
 
     Raises
     ------
@@ -92,7 +92,7 @@ class DocumentState:
 
     @property
     def disk(self) -> DiskNeed:
-        """What a run may take on the disk."""
+        """Disk space that a run may take."""
         return disk_need(self.files, self.most_kept + 2)
 
     def begin(
@@ -207,7 +207,7 @@ class DocumentState:
     def require_counted(
         self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor, n_docs: int
     ) -> None:
-        """Refuse parts of which others than `n_docs` documents have state: they would be counted twice, or never again.
+        """Refuse parts unless exactly `n_docs` of their documents have state: others would be counted twice, or lost.
 
         Raises
         ------
@@ -242,11 +242,11 @@ class DocumentState:
             self.files.require_group(part, n_passes)
 
     def lend(self, still: Callable[[], bool]) -> None:
-        """The folder is its owner's from now on: it is read here, and no longer written.
+        """Leave the folder to its owner: from now on, it is read here and no longer written.
 
         Parameters
         ----------
-        still : whether the folder still is what was lent
+        still : whether the folder still holds the state that was lent
         """
         self.kept, self.most_kept, self._still_lent = frozenset(), 0, still
 
@@ -258,7 +258,7 @@ class DocumentState:
         return self._copied(self._source if self._is_there(cursor) else None, lambda number: number in passes)
 
     def sync(self) -> None:
-        """Flush to the disk what was written, and the description if it was lost."""
+        """Flush everything written to the disk, and write the description again if it was lost."""
         self._folder.sync()
         restore_about(self._folder, self._about)
 
@@ -278,7 +278,7 @@ class DocumentState:
         return self._place if self._still_lent is None or self._still_lent() else None
 
     def _is_there(self, cursor: Cursor) -> bool:
-        """Whether the folder is there, and a run that went on in one that was lent has left what the cursor needs."""
+        """Whether the folder is there, and, if it was lent, its owner has left the state that the cursor needs."""
         return self._source is not None and (
             self._still_lent is None or _are_there(self.files, self._plan, cursor)
         )

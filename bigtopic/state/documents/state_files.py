@@ -4,15 +4,15 @@
 <folder>/
   zarr.json                       attributes["bigtopic-documents"]: the parts in order, what is remembered, the plan
   parts/<key>/offsets             int64 (n_docs + 1,): document d has the entries offsets[d] : offsets[d + 1]
-  parts/<key>/token_offsets       the same of tokens, where something is remembered of them
+  parts/<key>/token_offsets       the same for tokens, where something is remembered about them
   pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry, token or document
-  pass-<n>/<key>/.checksums       of what was written together, a row per document
+  pass-<n>/<key>/.checksums       documents written together and their checksums, a row per document
 ```
 
-Each document has a record among the checksums: which documents were written together with it, first to last, and the
-CRC-32C of what was written of them in each array, so that a file that was edited or damaged is noticed when it is read,
-before a kernel sees it. Slices that are cut otherwise read what was written together, check that, and keep their part.
-About 8 GB/s, and 12 bytes on disk for each document and pass, where one array is remembered.
+Each document has a record among the checksums: the documents written together with it, first to last, and the CRC-32C
+of their rows in each array, so that an edited or damaged file is noticed when it is read, before a kernel sees it.
+Slices with other bounds read all rows written together, check them, and keep theirs. About 8 GB/s, and 12 bytes on disk
+for each document and pass, where one array is remembered.
 
 A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
 twice writes the same bytes twice. State is addressed by documents of a part: slices of any size find it.
@@ -36,7 +36,6 @@ from bigtopic.storage.zarr_metadata import ROOT, group_json
 from bigtopic.types import Hyper, StateSpec
 
 __all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
-
 
 REMEDY = (
     "this method keeps labels of documents in files of the driver's machine: use workers on this machine, "
@@ -103,7 +102,7 @@ class StateFiles:
         ClusterError
             When a worker does not see the folder.
         CorpusDamaged
-            When a file is missing or cut short, or does not hold what was written.
+            When a file is missing, cut short or changed.
         """
         if n_passes <= self.parts[part].first_pass:
             self._require()
@@ -127,13 +126,13 @@ class StateFiles:
             for a, b, *sums in spans:
                 if self._checksum(rows[begin[a - first] : begin[b - first]], n_passes) != sums[number]:
                     raise CorpusDamaged(
-                        f"{array.place.url} does not hold what was written of documents {a} to {b}; {_RESTORE}"
+                        f"{array.place.url} does not hold the state written for documents {a} to {b}; {_RESTORE}"
                     )
             found[name] = rows[begin[start - first] : begin[stop - first]]
         return found
 
     def _written(self, part: int, start: int, stop: int, n_passes: int) -> list[list[int]]:
-        """What was written together with documents start:stop, in order: [first, last, checksum of each array]."""
+        """Documents written together with start:stop, in order: [first, last, checksum of each array] of each write."""
         records = self._records(part, n_passes)
         rows = records.read(start, stop)
         new = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]
@@ -143,7 +142,7 @@ class StateFiles:
         in_turn = firsts[1:] == ends[:-1] and all(a < b for a, b, *_ in spans)
         if not (in_turn and firsts[0] <= start and stop <= ends[-1] <= self.parts[part].n_docs):
             raise CorpusDamaged(
-                f"{records.place.url} does not say what was written of documents {start} to {stop}; {_RESTORE}"
+                f"{records.place.url} does not describe documents {start} to {stop}; {_RESTORE}"
             )
         return spans
 

@@ -1,6 +1,6 @@
-"""The folder of document state: its description, passes, copies and size. `state_files` says what is in it.
+"""The folder of document state: its description, passes, copies and size. `state_files` describes its files.
 
-A temporary folder goes with its owner.
+A temporary folder is removed with its owner.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def temporary_folder(owner: Any) -> Place:
 
 
 def copy_state(source: Place, target: Place, chosen: Callable[[int], bool]) -> None:
-    """Copy the state of the passes that are chosen from one folder to another, where it can be written."""
+    """Copy the state of chosen passes from one folder to another, where it can be written."""
     with store_errors("written", target.url):
         for name in [*(f"pass-{n}" for n in passes(source) if chosen(n)), "parts"]:
             for file in Path(source.url, name).rglob("*"):
@@ -100,9 +100,9 @@ def passes(folder: Place) -> list[int]:
 
 
 def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
-    """Remove the state of the passes that are chosen.
+    """Remove the state of chosen passes.
 
-    A task that was given up, on a worker that was lost from sight, may write there meanwhile: that stays until the next
+    An abandoned task, on a worker that the scheduler has lost, may still write there: those files stay until the next
     call.
     """
     for n in filter(chosen, passes(folder)):
@@ -114,11 +114,11 @@ def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
 
 
 class DiskNeed(NamedTuple):
-    """What the state of documents may take on the disk.
+    """Disk space that the state of documents may take.
 
-    n_bytes : of all passes that there may be at once
+    n_bytes : of all passes that exist at once
     n_passes : how many these are
-    folder : where
+    folder : where they are
     """
 
     n_bytes: int
@@ -127,7 +127,7 @@ class DiskNeed(NamedTuple):
 
 
 def disk_need(files: StateFiles, n_passes: int) -> DiskNeed:
-    """What the state of so many passes takes on the disk."""
+    """Disk space that the state of so many passes takes."""
     n_bytes = sum(
         n_passes * files.pass_bytes(part) + files.offsets_bytes(part) for part in range(len(files.parts))
     )
@@ -139,8 +139,8 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
 
     Parameters
     ----------
-    there : passes whose state stays, as far as it is there
-    n_passes : passes whose state there may be at once
+    there : passes whose state stays, if it exists
+    n_passes : passes whose state may exist at once
 
     Raises
     ------
@@ -148,7 +148,7 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
         With the bytes that are needed and free, and what to do.
     """
     need, _, folder = disk_need(files, n_passes)
-    for part in range(len(files.parts)):  # what is there already
+    for part in range(len(files.parts)):  # without the files that exist already
         need -= min(n_passes, sum(files.has(part, number) for number in there)) * files.pass_bytes(part)
         if all(files.offsets(part, kind).exists for kind in files.kinds()):
             need -= files.offsets_bytes(part)
@@ -156,8 +156,8 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
     if need > free:
         raise SettingError(
             f"what this method remembers of documents needs {need:,} bytes for up to {n_passes} passes, and {folder} "
-            f"has {free:,} free; free space, take a folder on a larger disk (that of {argument('checkpoint', ...)}, "
-            "and without it the environment variable TMPDIR)"
+            f"has {free:,} free; free space, or put the folder on a larger disk with {argument('checkpoint', ...)} or, "
+            "without one, the environment variable TMPDIR"
             f"{either(', or keep fewer versions with Checkpoint(keep=)', '')}"
         )
 
@@ -279,7 +279,7 @@ def restore_about(place: Place, about: About) -> None:
     if json.dumps(found) != json.dumps({FORMAT: about.as_json()}):
         write_about(place, about)
         warn(
-            f"{place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes files in "
+            f"{place.url}/{ROOT} was missing or damaged, and was written again; find out what else changes files in "
             "this folder"
         )
 

@@ -184,7 +184,7 @@ def too_long(file: File, line: int) -> InputError:
 
 
 def _ahead(stream: IO[bytes]) -> Generator[bytes, None, None]:
-    """The bytes of a stream, read (and decompressed) in a thread of their own, a few blocks ahead."""
+    """The bytes of a stream, read (and decompressed) in a separate thread, a few blocks ahead."""
     with ThreadPoolExecutor(1, thread_name_prefix="bigtopic-read") as pool:
         waiting = deque(pool.submit(stream.read, _BLOCK) for _ in range(4))
         try:

@@ -1,6 +1,6 @@
 """Groups of arrays in HDF5 files and Zarr folders, and the matrices in them, read in runs of rows.
 
-What is to be read is checked first: an HDF5 file may refer to data in other files, or claim false sizes.
+Everything is checked before it is read: an HDF5 file may refer to data in other files, or claim false sizes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def open_group(file: File, matrix: str, tables: Sequence[str] = (), *, whole: bo
     Raises
     ------
     InputError
-        When one of these is not allowed, or what is read is damaged.
+        When one of these is not allowed, or is damaged.
     """
     with intact(file.path):
         if is_zarr(file):
@@ -74,15 +74,15 @@ def open_group(file: File, matrix: str, tables: Sequence[str] = (), *, whole: bo
 
 
 def members(file: File, root: Any, path: str) -> list[str]:
-    """Names of what is below a path of an opened store, sorted; none where nothing is there."""
+    """Names of the members below a path of an opened store, sorted; none if the path does not exist."""
     if is_zarr(file):
         return sorted(set((Place.of(file.path, file.options) / path).names()) - {*METADATA})
     return sorted(root[path]) if path in root else []
 
 
 def _check_hdf5(root: Any, file: File, read: Sequence[str], whole: bool = True) -> None:
-    """All data must be in this file, and what is read must be plain arrays of numbers or strings; nothing linked is
-    opened. `read[0]` is read in runs of rows, never at once.
+    """All data must be in this file, and the arrays to read plain ones of numbers or strings; nothing linked is opened.
+    `read[0]` is read in runs of rows, never at once.
     """
     h5py = require("h5py", "anndata")
     seen, waiting = 0, [("", root)]
@@ -199,7 +199,7 @@ def first_values(matrix: Any) -> np.ndarray:
 
 def _check_shape(shape: tuple[int, int], name: str) -> None:
     if min(shape) < 0 or shape[1] > MOST_WORDS:
-        raise InputError(f"{name} has shape {shape}, which cannot be; write it again")
+        raise InputError(f"{name} has shape {shape}, which is impossible; write it again")
 
 
 def _offsets(stored: Any, n: int, name: str) -> np.ndarray:

@@ -99,7 +99,7 @@ def _open_svmlight(files: Sequence[File], options: Options) -> PairsReader:
 def _is_matrix_market(file: File) -> float:
     if file.sample[:14].lower() == b"%%matrixmarket":
         return 0.95
-    return 0.9 if file.name.lower().endswith(".mtx") else 0.0  # the header is wrong, and is said to be
+    return 0.9 if file.name.lower().endswith(".mtx") else 0.0  # a wrong header gets a message
 
 
 def _open_matrix_market(files: Sequence[File], options: Options) -> TriplesReader | matrix.MatrixReader:
@@ -119,8 +119,8 @@ def _read_market(file: File) -> TripleFile:
     header = _MARKET.match(file.sample)
     if header is None:
         raise InputError(
-            f"{file.path}: the header is not that of a Matrix Market file ('%%MatrixMarket matrix coordinate integer "
-            "general', comments, then 'rows columns entries'); correct it"
+            f"{file.path}: not a Matrix Market header ('%%MatrixMarket matrix coordinate integer general', comments, "
+            "then 'rows columns entries'); correct it"
         )
     layout, field, symmetry, *sizes = header.groups()
     if field.lower() not in _FIELDS or symmetry.lower() != b"general":
@@ -193,7 +193,7 @@ def _check_entries(header: TripleFile) -> None:
     for chunk in pieces(header.file, whole=True):
         if not bytes(chunk.data[max(0, -size) :]).isascii():  # SciPy may crash
             raise InputError(
-                f"{header.file.path} holds bytes that are not of numbers below its header; get it again"
+                f"{header.file.path} holds other bytes than numbers below its header; get it again"
             )
         wrong = None if header.dense else longer.search(chunk.data, max(0, -size))
         if wrong is not None:  # SciPy passes over the rest

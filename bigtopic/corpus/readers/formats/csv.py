@@ -50,7 +50,7 @@ def open_reader(files: Sequence[File], options: Options) -> CsvReader:
         if sorted(other.names) != sorted(first.names):
             raise InputError(
                 f"{file.path} has columns {', '.join(other.names)}; {files[0].path} has {', '.join(first.names)}; give "
-                f"files with the same columns, or {argument('header', ...)} if one has names and the other has not"
+                f"files with the same columns, or {argument('header', ...)} if only one of them has column names"
             )
     columns = [[row[i] for row in first.rows if i < len(row)] for i in range(len(first.names))]
     found = cells_fields(first.names, first.header, columns, options, files[0].path, "pandas.read_csv")
@@ -204,7 +204,7 @@ def _decoded(data: bytes, options: Options, name: str, first: Callable[[], int] 
     text = decode(data, options.text, name, first, line_ends)
     if (at := text.find("\0")) >= 0:
         raise InputError(
-            f"{name}, line {first() + line_ends(text[:at])} holds a zero byte, which text does not; remove "
+            f"{name}, line {first() + line_ends(text[:at])} holds a zero byte, which is not text; remove "
             "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text

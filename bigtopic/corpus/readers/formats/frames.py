@@ -66,7 +66,7 @@ def _table(source: Any) -> Any:
 
 @dataclass(frozen=True)
 class _TableBatches:
-    """The batches of a table, or, once, those of a stream; the first, up to one with rows, may be looked at before."""
+    """The batches of a table or stream; a stream is read once. `first` ends with the first batch that has rows."""
 
     first: Sequence[Any]
     rest: Iterable[Any]

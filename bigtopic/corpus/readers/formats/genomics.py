@@ -203,7 +203,7 @@ def _refuse_normalised(
 
 
 def _wrong(values: np.ndarray, weights: bool) -> tuple[int, str] | None:
-    """What makes these no counts; of what is not even a number, another check speaks."""
+    """The first value that is not a count, and why; values that are not numbers are left to another check."""
     return check_counts(values.ravel(), weights) if values.dtype.kind in "iufb" else None
 
 

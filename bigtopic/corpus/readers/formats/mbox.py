@@ -65,7 +65,7 @@ _PARSED = 1 << 14
 
 
 class _Policy(EmailPolicy):
-    """That of the library; a header that is longer stays as it is, and of one about the content, the rest is cut."""
+    """The library's policy, but a header longer than `_PARSED` is not parsed; a `Content-` one is cut there."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)

@@ -69,7 +69,7 @@ class _Sheet:
         if len(full) > 1:
             warn(
                 f"{file.path} has {len(full)} sheets with content, of which {full[0]!r} is read; to read others, save "
-                "each as a file of its own"
+                "each as a separate file"
             )
         return cls(file, full[0])
 

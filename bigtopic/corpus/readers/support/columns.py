@@ -177,7 +177,7 @@ def _as_text(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode()
     if type(value).__str__ is object.__str__:
-        raise TypeError("it has no text of its own")
+        raise TypeError("it has no text form")
     return str(value)
 
 

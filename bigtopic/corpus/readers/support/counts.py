@@ -95,7 +95,7 @@ def restrict(block: RawBlock, index: Mapping[str, int]) -> RawBlock:
 
 
 def check_counts(values: np.ndarray, weights: bool) -> tuple[int, str] | None:
-    """Position of the first count that is not allowed, and what is wrong with it."""
+    """Position of the first count that is not allowed, and why."""
     bad = ~(np.isfinite(values) & (values >= 0))
     problem = "negative or not finite"
     if not bad.any() and values.dtype.kind == "f":

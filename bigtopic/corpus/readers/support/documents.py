@@ -147,7 +147,7 @@ class DocumentReader(Reader):
         raise NotImplementedError
 
     def sample(self) -> Documents:
-        """The first documents; those of a source that can be read only once are not used up.
+        """The first documents. Even a source that can be read only once still has them afterwards.
 
         Raises
         ------

@@ -45,7 +45,7 @@ _NAME_THEM = "{}, {} and {}".format(*(argument(f"{role}_column", ...) for role i
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of a table before it is read.
+    """A table before it is read: names and first values of its columns.
 
     names : of the columns
     first : position -> the first values of the column, as Python has them
@@ -302,7 +302,7 @@ def _bodies(table: Sample, options: Options) -> tuple[tuple[int, ...], dict[str,
 
 
 def _only_text(table: Sample) -> int | None:
-    """The only column of texts whose name is not that of ids or authors; of several, that of sentences beside labels.
+    """The only column of texts that is not named like ids or authors; of several, the sentences beside labels.
 
     Without names, the longest texts are the documents.
     """

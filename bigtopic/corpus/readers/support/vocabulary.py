@@ -97,7 +97,7 @@ def words_of_file(file: File) -> list[str]:
         raise InputError(
             f"vocabulary file {file.path} does not exist or is not a file; check the path (a model: load it first)"
         )
-    data = file.content(_LIMIT, "a vocabulary; name its words in a file of their own, one per line")
+    data = file.content(_LIMIT, "a vocabulary; name its words in a separate file, one per line")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -110,7 +110,7 @@ def words_of_file(file: File) -> list[str]:
 
 
 def vocabulary_names(file: File) -> tuple[list[str], list[str]]:
-    """Names of a file of words beside a file of counts: those that only this one can have, and those of any."""
+    """File names of a vocabulary beside a file of counts: names specific to that file, and common names."""
     stem = file.name.rpartition(".")[0] or file.name
     own = [f"{name}.{ending}" for name in (file.name, stem) for ending in ("vocab", "vocab.txt", "tokens")]
     if file.name.startswith("docword."):
@@ -121,7 +121,7 @@ def vocabulary_names(file: File) -> tuple[list[str], list[str]]:
 def vocabulary_beside(
     given: list[str] | None, file: File, n_words: int | None = None
 ) -> tuple[list[str] | None, Mapping[str, str]]:
-    """The words that are given, or else those in a file beside a file of counts; and what was taken, see `Reader`.
+    """The given words, or else the words in a file beside the counts; and what was taken, see `Reader`.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def joined(first: Schedule, until: int, then: Schedule) -> Schedule:
 def staleness_corrected_rate(rate: float, missed: int) -> float:
     """The step size of an update whose statistics do not know the last `missed` ones: 1 / (1 / rate - 2 (missed - 1)).
 
-    Topics that are still growing would otherwise grow more slowly, see docs/decisions/delayed-updates.md. A single
+    Topics that are still growing would otherwise grow more slowly, see docs/decisions/exchanges.md. A single
     update makes no difference.
 
     Examples

@@ -42,6 +42,9 @@ _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 # Rows that are added at once, multiples of `_SUMMED`: fewer where they are weighted first, which takes memory.
 _STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
+KEPT = (
+    0.2  # of a scale, by the steps of an exchange: they add up to 1 at most, which leaves a quarter or more
+)
 USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
 
 
@@ -315,7 +318,7 @@ class LazyArray:
             else:
                 _kernels.clear_columns(self.raw, cleared)
         scale = self.scale_after(decay)
-        if self.keeps_scale and scale.min() < SMALLEST_SCALE:
+        if self.keeps_scale and scale.min() < KEPT * SMALLEST_SCALE:
             raise ModelError(
                 "it declares `is_linear`, but decays more than `info.largest_step` allows; keep to it, or remove the "
                 "declaration"

@@ -31,6 +31,7 @@ from bigtopic.learning.new_run import make_run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
+from bigtopic.methods.method import UntilRest
 from bigtopic.methods.settings import learning
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
@@ -80,7 +81,9 @@ def measure(
     settings : batch_size, slice_size, max_iter
     """
     own = _method(method)
-    inner = min(own.inner, INNER) if isinstance(own.inner, int) else own.inner
+    inner: Any = min(own.inner, INNER) if isinstance(own.inner, int) else own.inner
+    if isinstance(inner, UntilRest):
+        inner = replace(inner, most=min(inner.most, INNER))
     chosen = learning(replace(own, average=average, inner=inner), learns)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)

@@ -356,11 +356,11 @@ def test_statistics_of_a_boosted_round_name_the_prior_that_documents_were_inferr
         ),
         (
             {"learn_doc_topic_prior": "symmetric", "doc_topic_prior": 1e24},
-            r"doc_topic_prior=1e\+24: .*from 0.0001 to 10000",
+            r"doc_topic_prior=1e\+24: .*between 0.0001 and 10000",
         ),
         (
             {"learn_topic_word_prior": "asymmetric", "topic_word_prior": [0.1] * 79 + [0]},
-            r"topic_word_prior=.*0\]: .*from 0.0001 to 10000",
+            r"topic_word_prior=.*0\]: .*between 0.0001 and 10000",
         ),
     ],
 )

@@ -171,7 +171,7 @@ CASES = {
                                  "corpus": {"n_words": 60_000, "n_docs": 24_000, "length": 30}},
     "whole minibatches in two parts": {"method": "sgs", "n_threads": 1, "batch_size": 7000, "n_parts": 5,
                                        "corpus": {"n_words": 60_000, "n_docs": 24_000, "length": 60}},
-    "inner iterations": {"method": "svb", "n_threads": 2, "corpus": SHORT | {"n_docs": 12_000}, "batch_size": 4000},
+    "inner iterations": {"method": "svb", "n_threads": 2, "corpus": SHORT | {"n_docs": 8_000}, "batch_size": 4000},
     "what is remembered": {"method": "ilr", "n_threads": 2, "batch_size": 4000, "slice_size": 2000, "max_iter": 3,
                            "n_parts": 3, "n_components": 40,
                            "corpus": {"n_words": 20_000, "n_docs": 40_000, "length": 35}},

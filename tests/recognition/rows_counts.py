@@ -127,7 +127,7 @@ CASES = [
     Case(
         "a dense Matrix Market file that ends in a byte of something else",
         Files({"a.mtx": b"%%MatrixMarket matrix array real general\n%\n2 2\n1\n1\n2\n3\x80"}),
-        Refused(["a.mtx", "not of numbers"]),
+        Refused(["a.mtx", "other bytes than numbers"]),
     ),
     Case(
         "a Matrix Market file by word with too many numbers in a line",

@@ -126,7 +126,9 @@ def test_a_model_of_a_split_is_told_where_new_documents_begin(truth):
     train = whole.run(0, 890, order="stored").split(test_size=100, random_state=0)[0]
     model = bt.AuthorTopicModel(K, max_iter=1, **QUIET).fit(train)
     before = author_weights(model)
-    with pytest.raises(InputError, match=r"before row 790 are not those.*first_new=, the source row"):
+    with pytest.raises(
+        InputError, match=r"other documents than the ones before row 790.*first_new=, the source row"
+    ):
         model.update(whole, max_iter=1)
     np.testing.assert_array_equal(author_weights(model), before)
     model.update(whole, first_new=890, max_iter=1)
@@ -156,7 +158,7 @@ def test_documents_are_never_counted_twice(truth, method):
     for model, told in ((cut, {}), (later, {"first_new": 500})):
         before = author_weights(model)
         with pytest.raises(
-            ModelError, match="of others than the earlier ones of this corpus, which it would count"
+            ModelError, match="does not belong to the earlier documents of this corpus, which it would count"
         ):
             model.update(one if model is cut else many, max_iter=1, **told)
         np.testing.assert_array_equal(author_weights(model), before)

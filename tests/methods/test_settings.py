@@ -24,7 +24,7 @@ from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.model import TopicModel
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
-ROWS = [(name, row["option"]) for name in names() for row in settings_of(get(name))]
+OPTIONS = {name: [row["option"] for row in settings_of(get(name))] for name in names()}
 
 
 @pytest.mark.parametrize("name", kernels.names())
@@ -50,28 +50,27 @@ def test_the_listing_has_every_setting_of_kernels_and_schemes(name):
     assert {rows[option]["read"] for option in infers - learns.keys()} <= {"inference"}
 
 
-@pytest.mark.parametrize(("name", "option"), ROWS)
-def test_every_setting_is_set_by_its_name_or_refused_where_it_is_not_read(name, option):
-    method = method_for(name, option)
-    before, enabling = defaults(method), needed(method, option)
-    given = {option: other(before[option])}
-    if enabling:
-        with pytest.raises(SettingError, match=f"option {option}: method .* does not read it while"):
-            with_settings(method, given)
-    changed, options = with_settings(method, {**given, **enabling})
-    assert defaults(replace(changed, options={**changed.options, **options})) == {
-        **before,
-        **given,
-        **enabling,
-    }
+@pytest.mark.parametrize("name", names())
+def test_every_setting_is_set_by_its_name_or_refused_where_it_is_not_read(name):
+    for option in OPTIONS[name]:
+        method = method_for(name, option)
+        before, enabling = defaults(method), needed(method, option)
+        given = {option: other(before[option])}
+        if enabling:
+            with pytest.raises(SettingError, match=f"option {option}: method .* does not read it while"):
+                with_settings(method, given)
+        changed, options = with_settings(method, {**given, **enabling})
+        found = defaults(replace(changed, options={**changed.options, **options}))
+        assert found == {**before, **given, **enabling}, option
 
 
-@pytest.mark.parametrize(("name", "option"), [row for row in ROWS if "." in row[1]])
-def test_a_setting_of_a_scheme_that_is_no_such_value_is_refused(name, option):
-    method = method_for(name, option)
-    for wrong in (-1, "nonsense", [1], float("nan")):
-        with pytest.raises(SettingError, match=option.rpartition(".")[2]):
-            check_method(with_settings(method, {option: wrong, **needed(method, option)})[0])
+@pytest.mark.parametrize("name", names())
+def test_a_setting_of_a_scheme_that_is_no_such_value_is_refused(name):
+    for option in (option for option in OPTIONS[name] if "." in option):
+        method = method_for(name, option)
+        for wrong in (-1, "nonsense", [1], float("nan")):
+            with pytest.raises(SettingError, match=option.rpartition(".")[2]):
+                check_method(with_settings(method, {option: wrong, **needed(method, option)})[0])
 
 
 class Recorded(dict):
@@ -191,7 +190,12 @@ def with_scheme(name):
     else:
         learn = ("doc_topic_prior", "topic_word_prior", "author_topic_prior")
         able = [get(each) for each in names()]
-        able += [method_for(row, option) for row, option in ROWS if option.partition(".")[0] in learn]
+        able += [
+            method_for(row, option)
+            for row, own in OPTIONS.items()
+            for option in own
+            if option.partition(".")[0] in learn
+        ]
         method = next(
             m for m in able if schemes.load(name) in map(type, {**m.schemes, **m.prior_schemes}.values())
         )

@@ -222,10 +222,10 @@ def check_cuts(
 
 
 def methods_and_executors() -> Iterator[Any]:
-    """Every method on five threads and as tasks on threads; by default one of each kind in the other ways."""
+    """Every method on five threads; by default one of each kind in the other ways."""
     for name in METHODS:
         for how, make in MAKES.items():
-            others = name not in KINDS and how in ("threads, 1", "threads, 2", "graphs, sync", "newcomer, 2")
+            others = name not in KINDS and how != "threads, 5"
             yield pytest.param(name, make, id=f"{name}-{how}", marks=pytest.mark.slow if others else ())
 
 

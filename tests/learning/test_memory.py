@@ -182,6 +182,16 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = [
+    "more threads than slices",
+    "whole minibatches in two parts",
+    "a mean",
+    "many slices",
+]  # a second case of a kind
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
+)
 def test_the_peak_is_below_the_estimate(name):
     check(**{"n_components": 200, **CASES[name]})

@@ -21,9 +21,12 @@ gets `REPLICAS` if its passes are long: if each has enough updates in an exchang
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from numbers import Integral
+from typing import Any, Protocol, TypeVar
+
+from bigtopic.errors import SettingError, argument
 
 __all__ = [
     "CONCURRENT",
@@ -72,7 +75,8 @@ class Schedule(Protocol):
 
     def exchange(self, done: int) -> tuple[int, bool]:
         """The exchange that begins after `done` updates of a run: its number of rounds, at least 1, of which it has
-        fewer where a pass ends; and whether replicas share them. Depends on nothing else, so that a run can be cut."""
+        fewer where a pass ends; and whether replicas share them (where there is only one, they follow one another).
+        Depends on nothing else, so that a run can be cut."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ class UsualSchedule:
     def exchange(self, done: int) -> tuple[int, bool]:
         """See `Schedule.exchange`."""
         if self.replicas > 1 and done >= self.undivided:
-            return min(self.replicas * self.replica_updates, largest_exchange(done, self.replicas)), True
+            largest = max(1, largest_exchange(done, self.replicas))
+            return min(self.replicas * self.replica_updates, largest), True
         if done < PROMPT or self.concurrent == 1:
             return 1, False
         length = min(self.concurrent, max(FIRST, done // GROWTH))
@@ -111,22 +116,41 @@ def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:
     return most if most >= LEAST_CONCURRENT else 1
 
 
-def exchanges_of(schedule: Schedule, before: int, n_rounds: int) -> list[tuple[range, bool]]:
+def exchanges_of(
+    schedule: Schedule, before: int, n_rounds: int, replicas: int
+) -> Iterator[tuple[range, bool]]:
     """The rounds of each exchange of a pass, and whether replicas share them.
 
     Parameters
     ----------
     before : updates before the pass
     n_rounds : of the pass
+    replicas : 1 for rounds one after the other where the schedule leaves them to replicas
+
+    Raises
+    ------
+    SettingError
+        When the schedule returns something else than a number of rounds and a truth value.
     """
-    found: list[tuple[range, bool]] = []
     number = 0
     while number < n_rounds:
-        length, copies = schedule.exchange(before + number)
-        stop = min(number + max(1, length), n_rounds)
-        found.append((range(number, stop), copies and stop - number > 1))
+        length, copies = _asked(schedule, before + number)
+        if copies and replicas == 1:
+            length = 1
+        stop = min(number + length, n_rounds)
+        yield range(number, stop), copies and stop - number > 1
         number = stop
-    return found
+
+
+def _asked(schedule: Schedule, done: int) -> tuple[int, bool]:
+    asked: Any = schedule.exchange(done)
+    match asked:
+        case (Integral() as length, copies) if int(length) >= 1:
+            return int(length), bool(copies)
+    raise SettingError(
+        f"{argument('schedule')}: its exchange({done}) returns {asked!r}: must be a whole number of rounds, 1 or more, "
+        "and True if replicas share them, otherwise False"
+    )
 
 
 def largest_exchange(done: int, replicas: int) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from bigtopic.errors import SettingError
 from bigtopic.plan.exchanges import (
     CONCURRENT,
     FIRST,
@@ -180,3 +184,62 @@ def test_a_schedule_of_ones_own_divides_passes():
     lengths = [[len(exchange.rounds) for exchange in plan.exchanges(number)] for number in range(2)]
     assert lengths == [[1, 2, 4, 3], [10]]
     assert [number for number in range(11) if plan.may_cut(0, number)] == [0, 1, 3, 7, 10]
+
+
+class Fixed:
+    """The same answer after any number of updates; it has no length of its own."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __len__(self):
+        return 0
+
+    def exchange(self, done):
+        return self.answer
+
+
+NO_EXCHANGE = [
+    None,
+    (),
+    3,
+    (3,),
+    (1, False, 3),
+    ("a", False),
+    (2.0, False),
+    (math.nan, True),
+    (0, False),
+    (-5, True),
+]
+
+
+@pytest.mark.parametrize("answer", NO_EXCHANGE)
+def test_a_schedule_that_returns_something_else_is_refused(answer):
+    plan = Plan([100], 20.0, 10, None, schedule=Fixed(answer))
+    returned = re.escape(repr(answer))
+    with pytest.raises(
+        SettingError, match=rf"schedule: its exchange\(0\) returns {returned}: must be a whole number"
+    ):
+        list(plan.exchanges(0))
+
+
+def test_a_schedule_that_ends_iterations_ends_no_pass():
+    """Raised inside an iterator, it would mean that no rounds are left."""
+
+    class Exhausted:
+        def exchange(self, done):
+            raise StopIteration
+
+    plan = Plan([100], 20.0, 10, None, schedule=Exhausted())
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(plan.exchanges(0))
+
+
+def test_whole_numbers_of_numpy_are_numbers_of_rounds():
+    plan = Plan([100], 20.0, 10, None, schedule=Fixed((np.int64(4), np.bool_(False))))
+    assert [len(exchange.rounds) for exchange in plan.exchanges(0)] == [4, 4, 2]
+
+
+def test_rounds_that_a_schedule_leaves_to_one_replica_follow_one_another():
+    plan = Plan([100], 20.0, 10, None, schedule=Fixed((4, True)))
+    assert [(len(exchange.rounds), exchange.copies) for exchange in plan.exchanges(0)] == [(1, False)] * 10

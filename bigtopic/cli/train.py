@@ -163,13 +163,13 @@ def command(
         raise SettingError(
             f"{argument('checkpoint', checkpoint)}: {model} is the path of the model; choose another folder"
         )
-    opened = corpus_at(corpus)
+    opened, learned = corpus_at(corpus), True
     with connected(scheduler, n_threads) as work, ended_by_sigterm() as terminated:
         if continue_from is None:
             estimator = _estimator(random_state=random_state, **work, **given)
             estimator.fit(opened, checkpoint=saved, resume=resume)
         else:
-            estimator = _continued(continue_from, opened, documents, given, work)
+            estimator, learned = _continued(continue_from, opened, documents, given, work)
     estimator.set_params(client=None, validation=None)
     estimator.save(model, overwrite=True)  # what may be replaced was checked before
     if continue_from is None:
@@ -183,7 +183,7 @@ def command(
         _show.figures({**_facts.progress_lines(estimator), "model": model})
     if terminated.is_set():
         context.exit(TERMINATED)
-    if estimator.run_["ended"] == "interrupt":
+    if learned and estimator.run_["ended"] == "interrupt":
         context.exit(INTERRUPTED)
 
 
@@ -231,8 +231,9 @@ def _estimator(method: str | None, **settings: Any) -> Any:
 
 def _continued(
     model: str, corpus: Any, documents: str, given: Mapping[str, Any], work: Mapping[str, Any]
-) -> Any:
-    """The estimator at `model`, which has gone on with the corpus; says which documents it took."""
+) -> tuple[Any, bool]:
+    """The estimator at `model`, which has gone on with the corpus, and whether it has learned; says which documents it
+    took."""
     from bigtopic.cli._facts import went_on
     from bigtopic.estimators.support import run_record
 
@@ -244,11 +245,11 @@ def _continued(
         _show.aside(
             f"{model} has learned from all {n_docs} of {corpus.url}: nothing is new, its topics stay as they are"
         )
-        return estimator
+        return estimator, False
     before, n_passes = estimator.max_time, estimator.n_iter_
     # Scores of held-out documents ended with the run that held them out.
     estimator.set_params(**work, max_time=given["max_time"], patience=None, evaluate_every=None)
     everything = {"only_new": False} if documents == "all" and known else {}
     estimator.update(corpus, first_new=first, max_iter=given["max_iter"], **everything)
     _show.aside(went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
-    return estimator.set_params(max_time=before)
+    return estimator.set_params(max_time=before), True

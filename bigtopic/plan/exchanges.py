@@ -21,10 +21,12 @@ that, after the first one, each replica has enough updates in an exchange.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from bigtopic.errors import SettingError, argument
 
@@ -95,7 +97,8 @@ class UsualSchedule:
     def exchange(self, done: int) -> tuple[int, bool]:
         """See `Schedule.exchange`."""
         if self.replicas > 1 and done >= self.undivided:
-            return min(self.replicas * self.replica_updates, largest_exchange(done, self.replicas)), True
+            largest = max(1, largest_exchange(done, self.replicas))
+            return min(self.replicas * self.replica_updates, largest), True
         if done < PROMPT or self.concurrent == 1:
             return 1, False
         length = min(self.concurrent, max(FIRST, done // GROWTH))
@@ -116,7 +119,7 @@ def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:
 
 def exchanges_of(
     schedule: Schedule, before: int, n_rounds: int, replicas: int = 1
-) -> list[tuple[range, bool]]:
+) -> Iterator[tuple[range, bool]]:
     """The rounds of each exchange of a pass, and whether replicas share them.
 
     Parameters
@@ -130,26 +133,24 @@ def exchanges_of(
     SettingError
         When the schedule returns something else, or gives rounds to replicas that the run does not have.
     """
-    found: list[tuple[range, bool]] = []
     number = 0
     while number < n_rounds:
         length, copies = _checked(schedule, before + number, replicas)
         stop = min(number + length, n_rounds)
-        found.append((range(number, stop), copies and stop - number > 1))
+        yield range(number, stop), copies and stop - number > 1
         number = stop
-    return found
 
 
 def _checked(schedule: Schedule, done: int, replicas: int) -> tuple[int, bool]:
     found: Any = schedule.exchange(done)
     where = f"{argument('schedule')}: {type(schedule).__name__}.exchange({done}) returned {found!r}"
     match found:
-        case (Integral() as length, bool(copies)) if int(length) >= 1:
+        case (Integral() as length, bool() | np.bool_() as copies) if int(length) >= 1:
             if copies and replicas == 1:
                 raise SettingError(
                     f"{where}, but the run has no replicas; give {argument('replicas')}, or return False"
                 )
-            return int(length), copies
+            return int(length), bool(copies)
     raise SettingError(f"{where}; return how many rounds, at least 1, and whether replicas share them")
 
 

@@ -195,9 +195,9 @@ class Plan:
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
         self.replica_updates = replica_updates
         self.undivided_rounds = undivided_rounds
-        self.schedule = schedule or UsualSchedule(
-            self.concurrent, self.replicas, replica_updates, undivided_rounds
-        )
+        if schedule is None:
+            schedule = UsualSchedule(self.concurrent, self.replicas, replica_updates, undivided_rounds)
+        self.schedule = schedule
         self._begin = begin
         self._exchanges: dict[int, tuple[list[int], list[tuple[range, bool]]]] = {}  # of the last pass
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, some of its slices.
@@ -231,7 +231,7 @@ class Plan:
         """The rounds of the exchange that a round belongs to, and whether replicas share them."""
         if pass_number not in self._exchanges:
             before = self._begin.updates_before(pass_number, self.n_rounds)
-            found = exchanges_of(self.schedule, before, self.n_rounds, self.replicas)
+            found = list(exchanges_of(self.schedule, before, self.n_rounds, self.replicas))
             self._exchanges = {pass_number: ([rounds.start for rounds, _ in found], found)}
         starts, found = self._exchanges[pass_number]
         return found[bisect_right(starts, number) - 1]

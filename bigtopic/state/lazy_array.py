@@ -42,9 +42,8 @@ _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 # Rows that are added at once, multiples of `_SUMMED`: fewer where they are weighted first, which takes memory.
 _STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
-KEPT = (
-    0.2  # of a scale, by the steps of an exchange: they add up to 1 at most, which leaves a quarter or more
-)
+# Of a scale that is kept: n steps that add up to at most 1 leave (1 - 1 / n)^n of it, a quarter or more.
+_SMALLEST_KEPT = 0.2 * SMALLEST_SCALE
 USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
 
 
@@ -318,7 +317,7 @@ class LazyArray:
             else:
                 _kernels.clear_columns(self.raw, cleared)
         scale = self.scale_after(decay)
-        if self.keeps_scale and scale.min() < KEPT * SMALLEST_SCALE:
+        if self.keeps_scale and scale.min() < _SMALLEST_KEPT:
             raise ModelError(
                 "it declares `is_linear`, but decays more than `info.largest_step` allows; keep to it, or remove the "
                 "declaration"

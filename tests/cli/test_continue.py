@@ -59,6 +59,18 @@ def test_a_job_of_every_day_replaces_its_model(grown):
     assert "learned from 240 documents in 1 pass; 0 of the 240 documents" in said
 
 
+@pytest.mark.parametrize("end", [None, "interrupt"])
+def test_where_nothing_is_new_the_end_of_the_run_before_says_nothing(end, grown):
+    """A checkpoint does not know how its run ended, nor is this command interrupted because that run was."""
+    model = bt.load_model(grown / "m.zarr")
+    model.run_["corpus"] |= {"documents": 240, "rows": 240}
+    model.run_ = {name: value for name, value in model.run_.items() if name not in ("ended", "finished")}
+    model.run_ |= {"ended": end} if end else {}
+    model.save(grown / "m.zarr", overwrite=True)
+    assert "nothing is new" in go_on(grown).stderr
+    np.testing.assert_array_equal(bt.load_model(grown / "n.zarr").components_, model.components_)
+
+
 def test_another_corpus_is_new_when_it_is_said(grown):
     run("ingest", grown / "more.jsonl", grown / "other.zarr")
     refused = go_on(grown, corpus="other.zarr", code=2).output

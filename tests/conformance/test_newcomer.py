@@ -87,7 +87,7 @@ def learned_in_pieces(corpus: Corpus, makes: Iterator[Make], schedule: WarmUp) -
 
 def test_the_exchanges_of_a_warm_up():
     """One that the end of a pass cuts short, at 38, is completed in the next pass."""
-    first, second = (exchanges_of(WarmUp(5), done, N_ROUNDS, 3) for done in (0, N_ROUNDS))
+    first, second = ([*exchanges_of(WarmUp(5), done, N_ROUNDS, 3)] for done in (0, N_ROUNDS))
     assert [len(rounds) for rounds, _ in first] == [1, 2, 3, 4, 5, 5, 5, 5, 5, 3]
     assert [len(rounds) for rounds, _ in second] == [2, 5, 5, 5, 5, 5, 5, 5, 1]
     assert [copies for _, copies in first] == [*[False] * 4, *[False, True] * 3]

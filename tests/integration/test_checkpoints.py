@@ -390,7 +390,7 @@ def test_a_checkpoint_of_an_earlier_version_opens_as_a_model_and_is_not_resumed(
                 del about["bigtopic-model"]["extra"]["run"]["versions"]
         (place / "zarr.json").write_text(json.dumps(root))
     wrote = f"bigtopic {importlib.metadata.version('bigtopic')}" if told else "an earlier version of bigtopic"
-    says = rf"run\.ckpt is a checkpoint of format version 1, which {re.escape(wrote)} wrote; .*bigtopic\.load_model"
+    says = rf"run\.ckpt is a checkpoint of format version 1, which {re.escape(wrote)} wrote; .*another run with init="
     before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     for resume in (True, False):
         with pytest.raises(ModelVersionError, match=says):
@@ -399,6 +399,21 @@ def test_a_checkpoint_of_an_earlier_version_opens_as_a_model_and_is_not_resumed(
     model = bt.load_model(path).set_params(**HERE)
     np.testing.assert_array_equal(model.components_, expected.components_)
     assert model.partial_fit(csr_matrix(np.ones((5, corpus.n_words)))).n_docs_seen_ > expected.n_docs_seen_
+    bt.LDA(**{**settings, "init": str(path)}).fit(corpus)
+
+
+def test_an_earlier_checkpoint_of_a_method_that_remembers_nothing_learns_longer(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    settings = {"n_components": 3, "max_iter": 1, "random_state": 0, **HERE}
+    bt.LDA(**settings).fit(corpus, checkpoint=path)
+    root = json.loads((path / "zarr.json").read_text())
+    root["attributes"]["bigtopic-checkpoint"]["version"] = 1
+    (path / "zarr.json").write_text(json.dumps(root))
+    with pytest.raises(
+        ModelVersionError, match=r"load it with bigtopic\.load_model and call partial_fit to learn"
+    ):
+        bt.LDA(**settings).fit(corpus, checkpoint=path, resume=True)
+    assert bt.load_model(path).set_params(**HERE).partial_fit(corpus).n_iter_ == 2
 
 
 @pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])

@@ -334,6 +334,16 @@ class Saves:
         self.steps.append(model.cursor.step)
 
 
+def test_a_scale_becomes_too_small_inside_an_exchange():
+    """In a long run, every scale does."""
+    large = replace(table.get("online-cvb0"), schemes={"topic_words": Interpolate(None, learning_scale=1.0)})
+    corpus = from_matrix(np.ones((256, 8)))
+    model = new_model(large, 2, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    train(model, corpus, Limits(1), batch_size=1, n_threads=1)
+    assert model.cursor.step == 256
+    np.testing.assert_allclose(model.topic_words.totals().sum(), corpus.n_tokens, rtol=1e-4)
+
+
 def test_a_failure_loses_the_rounds_of_its_exchange(corpus):
     usual, method, calls = table.get("online-cvb0").load_kernel(), table.get("online-cvb0"), []
 

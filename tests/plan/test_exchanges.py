@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import pairwise
-from typing import Any
 
+import numpy as np
 import pytest
 
 from bigtopic.errors import SettingError
@@ -184,21 +186,62 @@ def test_a_schedule_of_ones_own_divides_passes():
     assert [number for number in range(11) if plan.may_cut(0, number)] == [0, 1, 3, 7, 10]
 
 
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
-        ((0, False), r"exchange\(0\) returned \(0, False\); return how many rounds, at least 1, and whether"),
-        ((1.5, False), "return how many rounds"),
-        (3, "Says.exchange"),
-        (None, "returned None"),
-        ((2, 1), "whether replicas share them"),
-        ((2, True), "the run has no replicas; give replicas, or return False"),
-    ],
-)
-def test_what_a_schedule_must_not_return_is_refused_by_its_name(found, message):
-    class Says:
-        def exchange(self, done: int) -> Any:
-            return found
+class Fixed:
+    """The same answer after any number of updates; it has no length of its own."""
 
-    with pytest.raises(SettingError, match=message):
-        list(Plan([100], 20.0, 10, None, schedule=Says()).exchanges(0))
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __len__(self):
+        return 0
+
+    def exchange(self, done):
+        return self.answer
+
+
+NO_EXCHANGE = [
+    None,
+    (),
+    3,
+    (3,),
+    (1, False, 3),
+    ("a", False),
+    (2.0, False),
+    (math.nan, True),
+    (0, False),
+    (-5, True),
+    (2, 1),
+]
+
+
+@pytest.mark.parametrize("answer", NO_EXCHANGE)
+def test_a_schedule_that_returns_something_else_is_refused(answer):
+    plan = Plan([100], 20.0, 10, None, schedule=Fixed(answer))
+    returned = re.escape(repr(answer))
+    with pytest.raises(
+        SettingError, match=rf"schedule: Fixed.exchange\(0\) returned {returned}; return how many rounds"
+    ):
+        list(plan.exchanges(0))
+
+
+def test_a_schedule_that_ends_iterations_ends_no_pass():
+    """Raised inside an iterator, it would mean that no rounds are left."""
+
+    class Exhausted:
+        def exchange(self, done):
+            raise StopIteration
+
+    plan = Plan([100], 20.0, 10, None, schedule=Exhausted())
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(plan.exchanges(0))
+
+
+def test_whole_numbers_of_numpy_are_numbers_of_rounds():
+    plan = Plan([100], 20.0, 10, None, schedule=Fixed((np.int64(4), np.bool_(False))))
+    assert [len(exchange.rounds) for exchange in plan.exchanges(0)] == [4, 4, 2]
+
+
+def test_a_schedule_has_no_replicas_that_the_run_does_not_have():
+    plan = Plan([100], 20.0, 10, None, schedule=Fixed((4, True)))
+    with pytest.raises(SettingError, match="the run has no replicas; give replicas, or return False"):
+        list(plan.exchanges(0))

@@ -13,7 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.slice_loop import add_up
 from bigtopic.state import _kernels as state_kernels
-from bigtopic.state.lazy_array import Additions, LazyArray
+from bigtopic.state.lazy_array import SMALLEST_SCALE, Additions, LazyArray
 from bigtopic.support.side_by_side import helped
 from bigtopic.types import AxisStats
 
@@ -107,6 +107,19 @@ def test_factors_of_any_kind_are_deferred(factors):
     arrays[1].deferred.do()
     np.testing.assert_array_equal(arrays[1].raw, arrays[0].raw)
     np.testing.assert_array_equal(arrays[1].sums, arrays[0].sums)
+
+
+@pytest.mark.parametrize("n_steps", [2, 3, 4, 32])
+def test_a_scale_that_is_kept_may_fall_by_steps_that_add_up_to_one(n_steps):
+    """It may be as small as it gets when they begin."""
+    array = updated(None, 0.9)
+    array.raw /= SMALLEST_SCALE
+    array.scale, array.keeps_scale = array.scale * 0 + SMALLEST_SCALE, True
+    some = statistics(np.arange(5, dtype=np.int32), np.ones((5, N_COLUMNS), np.float32))
+    for _ in range(n_steps):
+        array.add(some, weight=1.0, decay=1.0 - 1.0 / n_steps)
+    with pytest.raises(ModelError, match="declares `is_linear`, but decays more than"):
+        array.add(some, weight=1.0, decay=0.5)
 
 
 def test_rows_wait_until_the_parts_are_done():

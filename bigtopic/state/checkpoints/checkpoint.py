@@ -303,11 +303,17 @@ class CheckpointFolder:
         if type(version) is not int or version < 1:
             raise self._not_one()
         if version < VERSION:
+            longer = (
+                f"{either('load it with bigtopic.load_model and call partial_fit', _LONGER)} to learn longer"
+            )
+            if "documents" in self._place.names():  # a model goes on with other documents only
+                longer = (
+                    f"begin another run with {argument('init', self._place.url)} to start from its topics"
+                )
             raise ModelVersionError(
                 f"{self._place.url} is a checkpoint of format version {version}, which {writer_of(self._place)} wrote; "
-                f"this version of bigtopic resumes version {VERSION} alone. It opens as a model: "
-                f"{either('load it with bigtopic.load_model and call partial_fit', _LONGER)} to learn longer, resume "
-                "the run with the version that began it, or give another path to begin anew"
+                f"this version of bigtopic resumes version {VERSION} alone. It opens as a model: {longer}, resume the "
+                "run with the version that began it, or give another path to begin anew"
             )
         self._refuse_begun()
         found = differences(about.get("identity"), self._identity)

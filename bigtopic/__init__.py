@@ -10,7 +10,7 @@ from bigtopic.support import compile_cache as _compile_cache
 
 _compile_cache.ensure()
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOME = {
     "AuthorTopicModel": "bigtopic.estimators.author_topic",

@@ -8,6 +8,8 @@ from bigtopic.datasets.docstrings import docstrings, installed_packages
 _HOME = {
     "available": "download",
     "fetch": "download",
+    "KnownAuthors": "known_authors",
+    "KnownDual": "known_dual",
     "KnownLDA": "synthetic",
     "lda_corpus": "synthetic",
     "write_bag_of_words": "synthetic",

@@ -38,7 +38,7 @@ from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
 from bigtopic.support.deprecations import renamed, renamed_attribute
 
-__all__ = ["KnownLDA", "SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
+__all__ = ["KnownLDA", "SyntheticCorpus", "keyed_uniform", "lda_corpus", "write_bag_of_words"]
 
 _HEAD = 11  # of Zipf's law: the most frequent word is no more than a few per cent of text without stop words
 _CHUNK_TOKENS = 1 << 20
@@ -308,7 +308,7 @@ def _draw(model: KnownLDA, first: int, n_docs: int) -> _Drawn:
 
     tables = _tables(model)
     keys = document_keys(model.random_state + _STREAM, np.arange(first, first + n_docs))
-    lengths = 1 + np.searchsorted(tables.lengths, _uniform(keys, np.zeros(1, np.uint64)))
+    lengths = 1 + np.searchsorted(tables.lengths, keyed_uniform(keys, np.zeros(1, np.uint64)))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     topics, words = np.empty((2, starts[-1]), np.int32)
     counts = np.empty(starts[-1], np.float32)
@@ -325,10 +325,10 @@ def _doc_topics(model: KnownLDA, drawn: _Drawn) -> np.ndarray:
     cells = np.repeat(np.arange(n_docs) * n_components, lengths) + drawn.topics
     tokens = np.bincount(cells, minlength=n_docs * n_components).reshape(n_docs, n_components)
     draws = (1 + 2 * lengths[:, None] + np.arange(n_components)).astype(np.uint64)
-    weights = special.gammaincinv(model.doc_topic_prior + tokens, _uniform(drawn.keys[:, None], draws))
+    weights = special.gammaincinv(model.doc_topic_prior + tokens, keyed_uniform(drawn.keys[:, None], draws))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _uniform(keys: np.ndarray, draws: np.ndarray) -> np.ndarray:
+def keyed_uniform(keys: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Numbers strictly between 0 and 1, float64: these draws of these keys."""
     return ((mix(keys + (draws + np.uint64(1)) * _GOLDEN) >> np.uint64(11)) + 0.5) * 2.0**-53

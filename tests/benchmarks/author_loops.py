@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from known_authors import KnownAuthors
 from numba import njit
 
+from bigtopic.datasets import KnownAuthors
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.kernels import load
 from bigtopic.kernels.support.authors import author_lists

@@ -24,10 +24,9 @@ from typing import Any
 import corpora
 import numpy as np
 import results
-from known_authors import KnownAuthors
 
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.datasets import docstrings
+from bigtopic.datasets import KnownAuthors, docstrings
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.methods import Method, get

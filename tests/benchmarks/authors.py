@@ -22,12 +22,12 @@ import author_loops
 import corpora
 import numpy as np
 import results
-from known_authors import KnownAuthors
 from peers import PEERS, document_pairs
 from timing import Stopwatch, Timer
 
 from bigtopic import evaluation
 from bigtopic.corpus.store import Corpus
+from bigtopic.datasets import KnownAuthors
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import results
-from known_authors import KnownAuthors
 from sampling import run_watched
+
+from bigtopic.datasets import KnownAuthors
 
 N_WORDS, N_TOPICS, AUTHORS_PER_DOC, MEAN_LENGTH = 50_000, 100, 3, 50
 BLOCK = 50_000  # documents that are drawn at once

@@ -91,7 +91,7 @@ def test_random_numbers_are_those_of_the_kernels():
     key = document_keys(7, np.array([6]))  # its rows begin at 0, those of the kernels at 1
     assert key[0] == _random.key(7, 5)
     for draw in (0, 1, 1000):
-        assert synthetic._uniform(key, np.array([draw], np.uint64))[0] == _random.uniform(key[0], draw)
+        assert synthetic.keyed_uniform(key, np.array([draw], np.uint64))[0] == _random.uniform(key[0], draw)
 
 
 def test_a_document_does_not_depend_on_those_drawn_with_it():

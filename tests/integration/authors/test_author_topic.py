@@ -14,13 +14,13 @@ import pytest
 
 import bigtopic as bt
 from bigtopic import methods
+from bigtopic.datasets import KnownAuthors
 from bigtopic.errors import InputError, SettingError
 from bigtopic.schemes.interpolate import Interpolate, InterpolateRows
 from bigtopic.state.bound import global_part
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.known_authors import KnownAuthors
 from reference import case, signed
 
 K = 5

@@ -1,0 +1,71 @@
+"""The scripts that rerun papers: the verdict on planted tables, and each script at toy size."""
+
+import csv
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "papers"))
+
+import _claims
+from _claims import DID_NOT, HELD, UNDECIDED, Claim, verdict
+
+PAPERS = Path(_claims.__file__).parent
+SCRIPTS = sorted(path for path in PAPERS.glob("*.py") if not path.name.startswith("_"))
+
+
+@pytest.mark.parametrize(
+    ("differences", "margin", "expected"),
+    [
+        ([0.10, 0.12, 0.09, 0.11, 0.10], None, HELD),
+        ([-0.10, -0.12, -0.09, -0.11, -0.10], None, DID_NOT),
+        ([0.5, -0.4, 0.6, -0.5, 0.1], None, UNDECIDED),
+        ([0.1, 0.1, 0.1, 0.1], None, UNDECIDED),  # four seeds
+        ([0.1], None, UNDECIDED),
+        ([0.1, 0.1, 0.1, 0.1, float("nan")], None, UNDECIDED),
+        ([0.0] * 5, None, UNDECIDED),
+        ([0.01, -0.02, 0.01, 0.0, 0.01], 0.1, HELD),
+        ([-0.31, -0.29, -0.30, -0.32, -0.30], 0.1, DID_NOT),
+        ([0.2, -0.1, 0.3, -0.2, 0.25], 0.1, UNDECIDED),
+    ],
+)
+def test_a_verdict_follows_from_the_numbers(differences, margin, expected):
+    assert verdict(differences, margin) == expected
+
+
+def test_two_standard_errors_decide():
+    values = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    error = values.std(ddof=1) / np.sqrt(5)
+    assert verdict(values - 3 + 2.01 * error) == HELD
+    assert verdict(values - 3 + 1.99 * error) == UNDECIDED
+    assert verdict(values - 3 - 2.01 * error) == DID_NOT
+
+
+def test_planted_claims_become_a_table(tmp_path, capsys):
+    planted = {
+        HELD: [2.0, 2.1, 1.9, 2.0, 2.0],
+        DID_NOT: [-1.0, -1.1, -0.9, -1.0, -1.0],
+        UNDECIDED: [1, -1, 1, -1, 0],
+    }
+    _claims.report(tmp_path, [Claim("Figure 1", f"a | {name}", own, "nats") for name, own in planted.items()])
+    with (tmp_path / "claims.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["verdict"] for row in rows] == list(planted)
+    assert rows[0]["difference"] == "+2.0000 ± 0.0316 nats" and rows[0]["seeds"] == "5"
+    lines = (tmp_path / "claims.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 5 and lines[2].endswith("| held |") and "a \\| held" in lines[2]
+    assert lines[2] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_script_runs(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [script.name, "--toy", "--out", str(tmp_path)])
+    runpy.run_path(str(script), run_name="__main__")
+    with (tmp_path / "claims.csv").open(encoding="utf-8") as file:
+        claims = list(csv.DictReader(file))
+    assert claims and {row["verdict"] for row in claims} == {UNDECIDED}  # two seeds
+    assert {path.suffix for path in tmp_path.iterdir()} >= {".csv", ".md", ".png"}
+    assert "claims" in capsys.readouterr().out

@@ -6,6 +6,7 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
+from bigtopic.evaluation.compare import Comparison, PooledScore, compare
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
@@ -15,9 +16,11 @@ from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
 __all__ = [
     "Coherence",
+    "Comparison",
     "Evaluation",
     "LogPredictive",
     "Measure",
+    "PooledScore",
     "Prevalence",
     "RecordScore",
     "Result",
@@ -28,6 +31,7 @@ __all__ = [
     "bound",
     "by_author",
     "coherence",
+    "compare",
     "log_predictive",
     "log_records",
     "measure",

@@ -13,6 +13,7 @@ from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
+from bigtopic.evaluation.stream import StreamCurve, stream
 
 __all__ = [
     "Coherence",
@@ -26,6 +27,7 @@ __all__ = [
     "Result",
     "Score",
     "Setting",
+    "StreamCurve",
     "TopicSource",
     "VariationalBound",
     "bound",
@@ -38,6 +40,7 @@ __all__ = [
     "measures",
     "prevalence",
     "split_records",
+    "stream",
     "top_words",
     "topics_of",
 ]

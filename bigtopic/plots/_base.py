@@ -34,6 +34,7 @@ _NEEDS = {
     + either("(validation=)", "('bigtopic train --held-out')")
     + ", or with a method that has a bound, such as 'vb' or 'author-vb'",
     "pairs": "row topics and column topics; give a DualTopicModel",
+    "candidates": "candidates; give what bigtopic.sweep returns",
 }
 
 CURVES = {
@@ -55,7 +56,7 @@ class Plot:
         settings are complete; check them here
     summary : one line, for the help of the command line
     needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history),
-        "pairs" (topics of rows and columns)
+        "pairs" (topics of rows and columns), "candidates" (of a sweep)
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
@@ -106,6 +107,7 @@ class Plot:
             "history": bool(history),
             "curves": any(row.get(key) is not None for row in history for key in CURVES),
             "pairs": hasattr(type(subject.model), "joint_"),
+            "candidates": hasattr(subject.model, "candidates"),
         }
         return [need for need in self.needs if not there[need]]
 

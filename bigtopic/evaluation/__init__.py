@@ -14,6 +14,7 @@ from bigtopic.evaluation.measuring import Evaluation, measure
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 from bigtopic.evaluation.stream import StreamCurve, stream
+from bigtopic.evaluation.watch import Watch
 
 __all__ = [
     "Coherence",
@@ -30,6 +31,7 @@ __all__ = [
     "StreamCurve",
     "TopicSource",
     "VariationalBound",
+    "Watch",
     "bound",
     "by_author",
     "coherence",

@@ -31,7 +31,7 @@ _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
     "history": "the history of a model of this package",
     "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
-    + either("(validation=)", "('bigtopic train --held-out')")
+    + either("(validation=) or evaluate.Watch", "('bigtopic train --held-out')")
     + ", or with a method that has a bound, such as 'vb' or 'author-vb'",
     "pairs": "row topics and column topics; give a DualTopicModel",
     "candidates": "candidates; give what bigtopic.sweep returns",
@@ -105,7 +105,7 @@ class Plot:
         there = {
             "corpus": subject.documents is not None,
             "history": bool(history),
-            "curves": any(row.get(key) is not None for row in history for key in CURVES),
+            "curves": any(row.get(key) is not None for row in history for key in (*CURVES, "measures")),
             "pairs": hasattr(type(subject.model), "joint_"),
             "candidates": hasattr(subject.model, "candidates"),
         }

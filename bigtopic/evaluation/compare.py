@@ -35,7 +35,8 @@ class Comparison(Table):
     Attributes
     ----------
     results : {name of the model: its `Evaluation`}
-    reference : {name of the measure: the model that the others are compared with}, for measures that score documents
+    reference : {name of the measure: the model that the others are compared with}, for measures that score documents,
+        the same ones of all models
     note : the words on which models with different vocabularies were compared; "" where they agree
     columns : {name: values}: "model"; of each measure, its value, and, if it scores documents, its standard error, the
         difference to `reference`, and the standard error of that difference
@@ -74,7 +75,7 @@ class Comparison(Table):
         Raises
         ------
         SettingError
-            When there is no such model, or the measure does not score documents.
+            When there is no such model, or the measure does not score the same documents of all models.
         """
         names = model, self.reference.get(measure) if other is None else other
         for name in names:
@@ -82,7 +83,9 @@ class Comparison(Table):
                 raise SettingError(f"there is no model {name!r}; there are: {', '.join(self.results)}")
         if measure not in self.reference:
             known = ", ".join(self.reference) or "none"
-            raise SettingError(f"{argument('measure', measure)}: choose one that scores documents: {known}")
+            raise SettingError(
+                f"{argument('measure', measure)}: choose one that scores the same documents of all: {known}"
+            )
         mine, theirs = (pooled([self.results[str(name)][measure]]) for name in names)
         return mine.minus(theirs)
 
@@ -166,9 +169,14 @@ class PooledScore(Result):
         SettingError
             When the two were measured on different documents or tokens.
         """
-        if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
+        if not is_paired(self, other):
             raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
         return ratio_of_sums(self.log_likelihood - other.log_likelihood, self.tokens)
+
+
+def is_paired(one: Any, other: Any) -> bool:
+    """Whether two scores are of the same documents and the same number of tokens of each."""
+    return np.array_equal(one.rows, other.rows) and np.array_equal(one.tokens, other.tokens)
 
 
 def has_documents(result: Any) -> bool:
@@ -261,11 +269,12 @@ def compare(
 
 
 def _references(results: Mapping[str, Evaluation], reference: str | None) -> dict[str, str]:
-    """The model to compare with, for each measure that scores documents."""
+    """The model to compare with, for each measure that scores the same documents and tokens of all models."""
     found = {}
     for name in next(iter(results.values())):
         own = {model: evaluation[name] for model, evaluation in results.items()}
-        if all(map(has_documents, own.values())):
+        first, *others = own.values()
+        if has_documents(first) and all(has_documents(one) and is_paired(first, one) for one in others):
             found[name] = reference or best_of({model: result.value for model, result in own.items()})
     return found
 

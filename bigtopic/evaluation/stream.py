@@ -145,6 +145,8 @@ def stream(
     """
     documents, asked = documents_of(corpus), folder.chosen(measures)
     settings = checked_names(asked, settings)
+    for one in asked:
+        one.complete(settings)  # before anything is learned
     if not callable(getattr(model, "partial_fit", None)):
         raise SettingError(
             f"{argument('model')}: {type(model).__name__} has no partial_fit, so it cannot learn from a stream"

@@ -60,6 +60,14 @@ class Watch:
     ) -> None:
         self._measures = folder.chosen(measures)
         self._settings = checked_names(self._measures, settings)
+        for one in self._measures:
+            one.complete(self._settings)
+        if not self._measures:
+            raise SettingError(f"{argument('measures')}: there are none; give one, or more")
+        if corpus is None and (needy := [one.name for one in self._measures if one.of_block is not None]):
+            raise SettingError(
+                f"{argument('corpus')}: {needy[0]!r} is a measure of documents; give them, or their path"
+            )
         self._corpus = None if corpus is None else documents_of(corpus)
         self._train = None if train is None else documents_of(train, "train")
         self._workers = {"client": client, "n_threads": n_threads}

@@ -128,6 +128,8 @@ def test_a_measure_of_topics_has_an_error_over_folds():
         ({"folds": True}, "folds=True: must be a whole number"),
         ({"test_size": 0.0}, "test_size"),
         ({"measure": "nope"}, "there is no measure 'nope'"),
+        ({"measure": []}, "measure: the list is empty"),
+        ({"estimator": LDA}, r"estimator: must be an estimator, such as LDA\(\), found the class LDA"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -10,7 +10,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation import Measure, PooledScore, Score, compare, log_predictive, measure, topics_of
 
-TRUTH = lda_corpus(120, 40, 4, mean_length=20, topic_word_prior=0.2, random_state=5)
+TRUTH = lda_corpus(140, 40, 4, mean_length=20, topic_word_prior=0.2, random_state=5)
 WORDS = [f"word{i}" for i in range(40)]
 CORPUS = from_matrix(TRUTH.counts, WORDS)
 GOOD = topics_of(TRUTH.components, WORDS)
@@ -158,7 +158,7 @@ def test_the_table():
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["models"]["good"]["log-predictive"]["difference"] == 0 and told["note"] == ""
     with pytest.raises(
-        SettingError, match="measure='topics': choose one that scores documents: log-predictive"
+        SettingError, match="measure='topics': choose one that scores the same documents of all: log-"
     ):
         found.difference("topics", "good")
     with pytest.raises(SettingError, match="there is no model 'bad'; there are: good, "):
@@ -179,3 +179,38 @@ def test_scores_of_other_documents_are_not_subtracted():
     one, other = (PooledScore(0.0, 0.0, np.arange(n), np.zeros(n), np.ones(n)) for n in (2, 3))
     with pytest.raises(SettingError, match="other: was measured on other documents"):
         one.minus(other)
+
+
+def test_models_scored_on_other_documents_have_no_differences():
+    def half(subject, settings):
+        score = log_predictive(subject.model, subject.corpus[: 60 if subject.model is GOOD else 50])
+        return PooledScore(score.value, score.standard_error, score.rows, score.log_likelihood, score.tokens)
+
+    own = Measure("own", half, None, None, lambda state, total: state)
+    found = compare(MODELS, CORPUS, own)
+    assert found.reference == {} and [*found.columns] == ["model", "own"]
+    assert repr(found).count(" ± ") == 3
+
+
+@pytest.mark.distributed
+def test_workers_change_nothing():
+    from dask.distributed import Client
+
+    from bigtopic.estimators.lda import LDA
+    from bigtopic.estimators.search.sweep import sweep
+    from bigtopic.evaluation import Watch, stream
+
+    def answers(client):
+        settings = {"max_iter": 2, "batch_size": 30, "progress": False, "client": client}
+        watch = Watch(CORPUS, ["npmi", "log-predictive"], every=3, client=client)
+        watched = LDA(3, callbacks=[watch], **settings).fit(CORPUS)
+        return (
+            compare(MODELS, CORPUS, client=client).to_dict(),
+            stream(LDA(3, **settings), CORPUS, 64, client=client).to_dict(),
+            sweep(CORPUS, n_components=[2, 3], folds=2, **settings).to_dict(),
+            [row["measures"] for row in watched.history_ if "measures" in row],
+        )
+
+    expected = answers(False)
+    with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
+        assert answers(client) == expected

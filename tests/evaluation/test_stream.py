@@ -116,6 +116,7 @@ def test_the_table():
         (Uniform(), 2.5, {}, "batch_size=2.5: must be a whole number"),
         (np.ones((2, 30)), 100, {}, "model: ndarray has no partial_fit, so it cannot learn from a stream"),
         (Uniform(), 100, {"n_top": 3}, "n_top: is not a setting of these measures"),
+        (Uniform(), 100, {"repeats": "2"}, "repeats: must be a whole number, found '2'"),
     ],
 )
 def test_what_cannot_be_a_stream_is_refused(model, batch_size, settings, message):

@@ -151,6 +151,9 @@ def test_the_history_is_drawn(tmp_path):
         ({"measures": "nope"}, "there is no measure 'nope'"),
         ({"measures": "npmi", "ratio": 0.5}, "ratio: is not a setting of these measures"),
         ({"corpus": 3}, "corpus: int is not a corpus"),
+        ({"corpus": None}, "corpus: 'log-predictive' is a measure of documents; give them"),
+        ({"measures": []}, "measures: there are none"),
+        ({"n_top": "many"}, "n_top: must be a whole number, found 'many'"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(settings, message):

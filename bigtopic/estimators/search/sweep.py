@@ -28,6 +28,7 @@ from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
 from bigtopic.evaluation.compare import PooledScore, has_documents, pooled, score_cell
@@ -219,6 +220,10 @@ def sweep(
     ({'n_components': 3}, 3)
     """
     documents, asked = documents_of(corpus), folder.chosen(measure)
+    if not asked:
+        raise SettingError(
+            f"{argument('measure')}: the list is empty; the first measure decides, so give one, or more"
+        )
     splits = _splits(documents, folds, test_size)
     candidates, estimators = _candidates(LDA() if estimator is None else estimator, settings)
     results = []
@@ -239,6 +244,9 @@ def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[
     SettingError
         When a setting is not allowed, or a seed is none.
     """
+    if not isinstance(estimator, TopicLearning):
+        found = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise SettingError(f"{argument('estimator')}: must be an estimator, such as LDA(), found {found}")
     several = {name: value for name, value in settings.items() if isinstance(value, list | tuple | range)}
     shared = {**estimator.get_params(), **{n: v for n, v in settings.items() if n not in several}}
     for name, values in several.items():

@@ -15,21 +15,49 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError, VocabularyMismatch, argument, noting
+from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.common_words import CommonWords, common_words
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
-from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
-from bigtopic.evaluation.source import TopicSource, topics_of
+from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.source import topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.support import cards
 from bigtopic.support.table import Table
 from bigtopic.wording import counted, printable
 
-__all__ = ["Comparison", "PooledScore", "best_of", "compare", "has_documents", "pooled", "score_cell"]
+__all__ = [
+    "Comparison",
+    "PooledScore",
+    "ScoreTable",
+    "best_of",
+    "compare",
+    "has_documents",
+    "pooled",
+    "score_cell",
+]
 
 
-class Comparison(Table):
+class ScoreTable(Table):
+    """A table of numbers that people see with a value and its error in one cell, and notes below."""
+
+    def _shown(self) -> Table:
+        raise NotImplementedError
+
+    def _notes(self) -> list[str]:
+        return []
+
+    def text(self, widest: int = 60) -> str:
+        """Aligned lines, and notes; cells longer than `widest` characters are cut."""
+        return "\n".join([self._shown().text(widest), *map(printable, self._notes())])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<div>{cards.shown(note)}</div>" for note in self._notes())
+        return f"{self._shown()._repr_html_()}{notes}"
+
+
+class Comparison(ScoreTable):
     """Models and their measures, one model per row.
 
     Attributes
@@ -98,22 +126,11 @@ class Comparison(Table):
                 found[measure] |= {"difference": difference, "difference_standard_error": _or_none(error)}
         return {"models": models, "reference": self.reference, "note": self.note}
 
-    def text(self, widest: int = 60) -> str:
-        """The table in aligned lines, and below it what the columns are."""
-        return "\n".join([self._shown().text(widest), *map(printable, self._notes())])
-
-    def _repr_html_(self) -> str:
-        from bigtopic.support import cards
-
-        notes = "".join(f"<div>{cards.shown(note)}</div>" for note in self._notes())
-        return f"{self._shown()._repr_html_()}{notes}"
-
     def _shown(self) -> Table:
-        """The table for people: a value and its error in one cell."""
         columns: dict[str, list[Any]] = {"model": [*self.results]}
         for name, measure in self.measures.items():
             found = [evaluation[name] for evaluation in self.results.values()]
-            title = measure.title if measure.title not in columns else f"{measure.title} ({name})"
+            title = free_label(measure.title, measure, columns)
             columns[title] = [
                 score_cell(result.value, getattr(result, "standard_error", None)) for result in found
             ]
@@ -298,78 +315,3 @@ def _named(models: Any) -> dict[str, Any]:
     if not found:
         raise SettingError(f"{argument('models')}: there are none; give one model, or more")
     return found
-
-
-def common_words(vocabularies: Sequence[Vocabulary]) -> np.ndarray | None:
-    """The words that all of these have, in the order of the first; None where all have the same words.
-
-    Raises
-    ------
-    VocabularyMismatch
-        When there is none, or one of the vocabularies has words without names, and another has more or fewer.
-    """
-    first = vocabularies[0]
-    known = np.ones(len(first), bool)
-    for other in vocabularies[1:]:
-        known &= first.mapping_to(other) >= 0
-    if all(len(one) == known.sum() for one in vocabularies):
-        return None
-    if not known.any():
-        raise VocabularyMismatch(
-            "the models share no word; compare models of the same language and tokeniser"
-        )
-    words: np.ndarray = np.asarray(first[:])[known]
-    return words
-
-
-@dataclass(frozen=True, eq=False)
-class CommonWords:
-    """The topics of a model on some of its words (a `TopicSource`): p(word | topic, the word is one of these).
-
-    Attributes
-    ----------
-    source : the topics on all words
-    ids : of these words in `source`, int32 (n_words,)
-    mass : p(the word is one of these | topic), float64 (n_components,)
-    """
-
-    source: TopicSource
-    ids: np.ndarray
-    mass: np.ndarray
-
-    @classmethod
-    def of(cls, source: TopicSource, words: np.ndarray) -> CommonWords:
-        ids = source.vocabulary.index_of(words.tolist())
-        mass = np.zeros(source.n_components)
-        for start in range(0, len(ids), _ROWS):
-            mass += source.gather(ids[start : start + _ROWS])[:, : source.n_components].sum(
-                axis=0, dtype=np.float64
-            )
-        return cls(source, ids, np.maximum(mass, np.finfo(np.float64).tiny))
-
-    @property
-    def n_components(self) -> int:
-        return self.source.n_components
-
-    @property
-    def n_words(self) -> int:
-        return len(self.ids)
-
-    @property
-    def doc_topic_prior(self) -> np.ndarray:
-        return self.source.doc_topic_prior
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self.source.vocabulary.taken(self.ids)
-
-    @property
-    def labels(self) -> Any:
-        return getattr(self.source, "labels", None)
-
-    def gather(self, ids: np.ndarray) -> np.ndarray:
-        rows = self.source.gather(self.ids[ids])[:, : self.n_components]
-        return np.asarray(rows / self.mass, np.float32)
-
-
-_ROWS = 1 << 15

@@ -21,8 +21,8 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.compare import PooledScore, has_documents, pooled, score_cell
-from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
+from bigtopic.evaluation.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
+from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.state.contract.rules import is_whole
 from bigtopic.support.table import Table
@@ -30,7 +30,7 @@ from bigtopic.support.table import Table
 __all__ = ["StreamCurve", "stream"]
 
 
-class StreamCurve(Table):
+class StreamCurve(ScoreTable):
     """Scores along a stream, one batch per row.
 
     Attributes
@@ -87,19 +87,12 @@ class StreamCurve(Table):
         rows = ([None if value != value else value for value in row] for row in self.rows())
         return {"curve": [dict(zip(self.columns, row, strict=True)) for row in rows]}
 
-    def text(self, widest: int = 60) -> str:
-        """The table in aligned lines."""
-        return self._shown().text(widest)
-
-    def _repr_html_(self) -> str:
-        return self._shown()._repr_html_()
-
     def _shown(self) -> Table:
-        """The table for people: a value and its error in one cell."""
         columns: dict[str, list[Any]] = {"documents": [f"{n:,}" for n in self["documents"]]}
         for name, measure in self.measures.items():
             errors = self.columns.get(f"{name} standard error", [None] * len(self))
-            columns[f"{measure.title}, {measure.unit}" if measure.unit else measure.title] = [
+            title = f"{measure.title}, {measure.unit}" if measure.unit else measure.title
+            columns[free_label(title, measure, columns)] = [
                 score_cell(value, error) for value, error in zip(self[name], errors, strict=True)
             ]
         return Table(columns)

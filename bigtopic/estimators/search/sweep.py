@@ -31,21 +31,20 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.compare import PooledScore, has_documents, pooled, score_cell
+from bigtopic.evaluation.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
-from bigtopic.evaluation.measuring import Evaluation, results_of
+from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.state.contract.rules import is_whole
-from bigtopic.support import cards
 from bigtopic.support.table import Table
-from bigtopic.wording import counted, printable
+from bigtopic.wording import counted
 
 __all__ = ["Sweep", "sweep"]
 
 _SEED = 0x666F6C64  # of splits: independent of the seeds of candidates, and of the order of the store
 
 
-class Sweep(Table):
+class Sweep(ScoreTable):
     """Candidates and their scores, one candidate per row, in the order in which they were learned.
 
     Attributes
@@ -103,14 +102,6 @@ class Sweep(Table):
         best = {name: _plain(value) for name, value in self.best_params_.items()}
         return {"candidates": rows, "best": best}
 
-    def text(self, widest: int = 60) -> str:
-        """The table in aligned lines, and below it how the candidate was chosen."""
-        return "\n".join([self._shown().text(widest), *map(printable, self._notes())])
-
-    def _repr_html_(self) -> str:
-        notes = "".join(f"<div>{cards.shown(note)}</div>" for note in self._notes())
-        return f"{self._shown()._repr_html_()}{notes}"
-
     @property
     def _highest(self) -> int:
         values = [score.value for score in self.scores[self._decides]]
@@ -137,10 +128,10 @@ class Sweep(Table):
         return [chosen if i == self.best_index_ else other for i in range(len(self.candidates))]
 
     def _shown(self) -> Table:
-        """The table for people: a value and its error in one cell."""
         columns: dict[str, list[Any]] = {**self._settings()}
         for name, scores in self.scores.items():
-            columns[self.measures[name].title] = [score.text() for score in scores]
+            measure = self.measures[name]
+            columns[free_label(measure.title, measure, columns)] = [score.text() for score in scores]
             if name == self._decides:
                 cells = [score_cell(*difference, sign="+") for difference in self.differences]
                 cells[self._highest] = "highest"

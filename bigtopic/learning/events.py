@@ -76,4 +76,4 @@ class Watcher(Protocol):
 
 def is_watcher(callback: Callback) -> TypeGuard[Watcher]:
     """Whether a callback also measures the model."""
-    return callable(getattr(callback, "measure", None))
+    return all(hasattr(callback, name) for name in ("measure", "names", "every"))

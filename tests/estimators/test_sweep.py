@@ -189,6 +189,15 @@ def test_the_table_and_the_picture(tmp_path):
         bt.plots.draw("sweep", found.best_estimator_)
 
 
+def test_values_may_be_arrays_and_methods():
+    priors, method = [np.array([0.1, 0.4]), None], bt.methods.get("online-vb")
+    shared = {**QUIET, "n_components": np.arange(2, 3), "method": [method]}
+    found = bt.sweep(CORPUS, doc_topic_prior=priors, measure=planted(lambda source, row: 0.0), **shared)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["best"] == {"doc_topic_prior": [0.1, 0.4], "n_components": 2, "method": "online-vb"}
+    assert len(repr(found).splitlines()) == 5 and found.plot().axes
+
+
 def test_a_sweep_without_numbers_is_drawn_by_position():
     found = bt.sweep(
         CORPUS, method=["online-vb", "online-cvb0"], n_components=2, random_state=[0, 1], **QUIET

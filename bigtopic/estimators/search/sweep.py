@@ -158,7 +158,10 @@ def _pooled(name: str, folds: Sequence[Evaluation]) -> PooledScore:
 
 
 def _plain(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") else value
+    """A value of the table as JSON; a method by its name."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if not isinstance(value, bool | int | float | str | list | None):
+        return str(getattr(value, "name", value))
     return None if value != value else value
 
 
@@ -185,7 +188,7 @@ def sweep(
     folds : divide the documents into so many folds and hold out each once; None to hold out `test_size` once
     test_size : a share (float between 0 and 1) or a number of documents (int); without effect with `folds`
     settings : of the estimator; a list has the values of candidates, such as `n_components=[10, 20, 50]`,
-        `doc_topic_prior=[0.05, 0.5]`, or `random_state=[0, 1, 2]` for random starts; all combinations are candidates.
+        `doc_topic_prior=[0.05, 0.5]`, or `random_state=range(3)` for random starts; all combinations are candidates.
         Anything else is the setting of all
 
     Returns
@@ -238,7 +241,12 @@ def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[
     if not isinstance(estimator, TopicLearning):
         found = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
         raise SettingError(f"{argument('estimator')}: must be an estimator, such as LDA(), found {found}")
-    several = {name: value for name, value in settings.items() if isinstance(value, list | tuple | range)}
+    numbers = (*estimator._counts, "random_state")  # of which an array has the values of candidates, too
+    several = {
+        name: value
+        for name, value in settings.items()
+        if isinstance(value, list | tuple | range) or (name in numbers and np.ndim(value) == 1)
+    }
     shared = {**estimator.get_params(), **{n: v for n, v in settings.items() if n not in several}}
     for name, values in several.items():
         if not len(values):

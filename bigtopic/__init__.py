@@ -28,6 +28,7 @@ _HOME = {
     "open_topics": "bigtopic.estimators.topic_stores.stored_topics",
     "seed_prior": "bigtopic.estimators.support.initialization",
     "stop_words": "bigtopic.corpus.text.stopwords",
+    "sweep": "bigtopic.estimators.search.sweep",
 }
 _MODULES = ("datasets", "errors", "evaluate", "foreign", "methods", "optimize", "plots", "report")
 
@@ -49,6 +50,7 @@ if _typing.TYPE_CHECKING:  # the same, for editors and type checkers
     from bigtopic.estimators.dual_topic import DualTopicModel as DualTopicModel
     from bigtopic.estimators.lda import LDA as LDA
     from bigtopic.estimators.persistence import load_model as load_model
+    from bigtopic.estimators.search.sweep import sweep as sweep
     from bigtopic.estimators.support.initialization import seed_prior as seed_prior
     from bigtopic.estimators.topic_stores.stored_topics import open_topics as open_topics
     from bigtopic.ingestion.ingest import append as append

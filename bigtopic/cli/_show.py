@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aside",
+    "comparison",
     "documents",
     "figures",
     "frame",
@@ -87,7 +88,20 @@ def frame(found: Any, as_json: bool) -> None:
     if as_json:
         to_json(values(found))
         return
-    heading, *lines = Table.of(found).text(max(20, width() // 2)).split("\n")
+    _lines(Table.of(found).text(max(20, width() // 2)))
+
+
+def comparison(found: Any, as_json: bool) -> None:
+    """Models side by side, or all results as JSON."""
+    if as_json:
+        to_json(found.to_dict())
+    else:
+        _lines(found.text(_WIDEST))  # the end of a path tells models apart
+
+
+def _lines(table: str) -> None:
+    """The lines of a table, the first of which are headings."""
+    heading, *lines = table.split("\n")
     click.echo("\n".join([click.style(heading, bold=True), *lines]))
 
 

@@ -66,7 +66,8 @@ class LDA(TopicLearning):
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
     evaluate_every : updates between scores; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping
-    callbacks : functions that are called with each event (`bigtopic.learning.events.Event`)
+    callbacks : functions that are called with each event (`bigtopic.learning.events.Event`), and
+        `bigtopic.evaluate.Watch`, which measures the model
     progress : show a progress bar; None shows it in terminals and notebooks. False also silences the line that says how
         much disk a method needs that remembers documents
     client : a Dask client or its address; None for the current one, if there is one; False for threads
@@ -77,7 +78,7 @@ class LDA(TopicLearning):
     components_ : (n_components, n_words), topic weights, not normalised; `get_topics()` returns probabilities
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
-    history_ : list of dict, one per pass and per score
+    history_ : list of dict, one per pass and per score, and per measurement of a `Watch` within a pass
     doc_topic_prior_, topic_word_prior_ : as used, or learned, in a shape in which they can be given again
     n_iter_ : passes done
     n_batch_iter_ : updates done

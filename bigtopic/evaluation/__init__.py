@@ -6,34 +6,43 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
+from bigtopic.evaluation.compare import Comparison, PooledScore, compare
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
+from bigtopic.evaluation.stream import StreamCurve, stream
+from bigtopic.evaluation.watch import Watch
 
 __all__ = [
     "Coherence",
+    "Comparison",
     "Evaluation",
     "LogPredictive",
     "Measure",
+    "PooledScore",
     "Prevalence",
     "RecordScore",
     "Result",
     "Score",
     "Setting",
+    "StreamCurve",
     "TopicSource",
     "VariationalBound",
+    "Watch",
     "bound",
     "by_author",
     "coherence",
+    "compare",
     "log_predictive",
     "log_records",
     "measure",
     "measures",
     "prevalence",
     "split_records",
+    "stream",
     "top_words",
     "topics_of",
 ]

@@ -63,7 +63,7 @@ class Evaluation(Mapping[str, Result]):
         return cards.figures(self.lines())
 
 
-def free_label(label: str, measure: Measure, taken: Mapping[str, str]) -> str:
+def free_label(label: str, measure: Measure, taken: Mapping[str, Any]) -> str:
     """The label, followed by the name of the measure if it is taken."""
     return f"{label} ({measure.name})" if label in taken else label
 

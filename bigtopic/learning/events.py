@@ -1,13 +1,17 @@
-"""Events of a run: the same, in the same order, for every executor."""
+"""Events of a run, and what is measured while it goes on: the same, in the same order, for every executor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from bigtopic.support.deprecations import renamed_attribute
 
-__all__ = ["Callback", "Event"]
+if TYPE_CHECKING:
+    from bigtopic.state.model import TopicModel
+
+__all__ = ["Callback", "Event", "Watcher", "is_watcher"]
 
 
 @dataclass(frozen=True)
@@ -49,3 +53,27 @@ class Event:
 
 
 Callback = Callable[[Event], object]
+
+
+class Watcher(Protocol):
+    """A callback that measures the model while it learns; the history has what it finds. `evaluate.Watch` is one.
+
+    Attributes
+    ----------
+    names : of the figures that it finds
+    every : updates between its measurements, which are taken at the end of an exchange; None for one per pass
+    """
+
+    names: list[str]
+    every: int | None
+
+    def measure(self, model: TopicModel) -> Mapping[str, float | None]:
+        """The figures by name; must not change the model."""
+
+    def __call__(self, event: Event) -> object:
+        """As of every callback."""
+
+
+def is_watcher(callback: Callback) -> TypeGuard[Watcher]:
+    """Whether a callback also measures the model."""
+    return all(hasattr(callback, name) for name in ("measure", "names", "every"))

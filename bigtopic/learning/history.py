@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bigtopic.learning.events import Callback, Event
+from bigtopic.errors import SettingError
+from bigtopic.learning.events import Callback, Event, Watcher, is_watcher
 from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
@@ -30,6 +31,12 @@ class History:
     Attributes
     ----------
     scores : held-out nats per token, the newest last
+    watchers : the callbacks that also measure the model
+
+    Raises
+    ------
+    SettingError
+        When two watchers find a figure of the same name.
     """
 
     def __init__(self, model: TopicModel, callbacks: Sequence[Callback], bar: Progress) -> None:
@@ -40,12 +47,26 @@ class History:
         self._n_docs = 0
         self._n_tokens = 0.0
         self.scores: list[float] = []
+        self.watchers = [callback for callback in callbacks if is_watcher(callback)]
+        self._watched = [model.cursor.step] * len(self.watchers)  # updates at their last measurements
+        names = [name for watcher in self.watchers for name in watcher.names]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SettingError(
+                f"callbacks: two of them record {twice[0]!r}; measure it once, or by a Measure of another name"
+            )
 
     def resume(self, counts: Mapping[str, float]) -> None:
         """Go on from where a run was saved, with the `counts` of that time."""
         self._begun = time.perf_counter() - counts["seconds"]
         self._n_docs, self._n_tokens = int(counts["n_docs"]), counts["n_tokens"]
         self.scores = [row["score"] for row in self._model.history if "score" in row]
+        self._watched = [
+            max(
+                (row["step"] for row in self._model.history if watcher.names[0] in row.get("measures", ())),
+                default=0,
+            )
+            for watcher in self.watchers
+        ]
 
     def counts(self) -> dict[str, float]:
         """Seconds, documents and tokens so far, for `resume`."""
@@ -85,9 +106,36 @@ class History:
 
     def pass_done(self, bound: float | None, change: float | None) -> None:
         """Record a pass; the model's cursor is already at the next one, so its number counts the passes done."""
-        row = {"pass": self._model.cursor.pass_number, "bound": bound}
-        self._record(row if change is None else {**row, "change": change})
+        row: dict[str, Any] = {"pass": self._model.cursor.pass_number, "bound": bound}
+        if change is not None:
+            row["change"] = change
+        if each := [watcher for watcher in self.watchers if watcher.every is None]:
+            row["measures"] = self._measured(each)
+        self._record(row)
         self._tell("pass", bound=bound, change=change)
+
+    def next_watch(self) -> int | None:
+        """The update before the next measurement inside a pass, after those that are done; None if there is none."""
+        step = self._model.cursor.step
+        return min(((step // own.every + 1) * own.every for own in self.watchers if own.every), default=None)
+
+    def watch(self) -> None:
+        """Measure what is due, if anything is, and record it."""
+        step = self._model.cursor.step
+        due = [
+            i
+            for i, (own, last) in enumerate(zip(self.watchers, self._watched, strict=True))
+            if own.every and step // own.every > last // own.every
+        ]
+        if not due:
+            return
+        found = self._measured([self.watchers[i] for i in due])
+        self._record({"pass": self._model.cursor.pass_number, "measures": found})
+        for i in due:
+            self._watched[i] = step
+
+    def _measured(self, watchers: Sequence[Watcher]) -> dict[str, float | None]:
+        return {name: value for own in watchers for name, value in own.measure(self._model).items()}
 
     def scored(self, score: float) -> None:
         self.scores.append(score)

@@ -240,12 +240,14 @@ class _Loop:
         return due is not None and step >= due
 
     def _rounds(self, n_passes: int) -> str | None:
+        self.history.watch()  # if the run was saved when that was due
         if self._score_due:
             self._score_due = False
             if self._score():
                 return "score"
-        due = self.limits.next_score(self.model.cursor.step)
+        score_due = self.limits.next_score(self.model.cursor.step)
         while self.model.cursor.round < self.run.plan.n_rounds:
+            due = min((n for n in (score_due, self.history.next_watch()) if n is not None), default=None)
             n = None if due is None else due - self.model.cursor.step
             updates = self.engine.advance(
                 self.model.params, self.model.cursor, n, self._seconds_left(), n_passes
@@ -260,11 +262,13 @@ class _Loop:
             left = self._seconds_left()
             if left is not None and left <= 0:
                 return "max_time"
-            if due is not None and self.model.cursor.step >= due:
-                due = self.limits.next_score(self.model.cursor.step)
+            self.history.watch()
+            if score_due is not None and self.model.cursor.step >= score_due:
+                score_due = self.limits.next_score(self.model.cursor.step)
                 if self.model.cursor.round < self.run.plan.n_rounds and self._score():
                     return "score"
-                self._save(due)
+            if due is not None and self.model.cursor.step >= due:
+                self._save()
         return None
 
     def _take(self, params: Params, reports: list[RoundReport]) -> None:
@@ -286,6 +290,7 @@ class _Loop:
 
     def _end_pass(self) -> bool:
         """End the pass; whether the run has converged."""
+        self.history.watch()  # if the run is cut at the end of the pass
         self.model.cursor = self.model.cursor.next_pass()
         if self.run.work.state is not None:
             assert self.model.document_state is not None

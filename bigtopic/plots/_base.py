@@ -30,9 +30,10 @@ _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
     "history": "the history of a model of this package",
     "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
-    + either("(validation=)", "('bigtopic train --held-out')")
+    + either("(validation=) or evaluate.Watch", "('bigtopic train --held-out')")
     + ", or with a method that has a bound, such as 'vb' or 'author-vb'",
     "pairs": "row topics and column topics; give a DualTopicModel",
+    "candidates": "candidates; give what bigtopic.sweep returns",
 }
 
 CURVES = {
@@ -54,7 +55,7 @@ class Plot:
         settings are complete; check them here
     summary : one line, for the help of the command line
     needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history),
-        "pairs" (topics of rows and columns)
+        "pairs" (topics of rows and columns), "candidates" (of a sweep)
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
@@ -103,8 +104,9 @@ class Plot:
         there = {
             "corpus": subject.documents is not None,
             "history": bool(history),
-            "curves": any(row.get(key) is not None for row in history for key in CURVES),
+            "curves": any(row.get(key) is not None for row in history for key in (*CURVES, "measures")),
             "pairs": hasattr(type(subject.model), "joint_"),
+            "candidates": hasattr(subject.model, "candidates"),
         }
         return [need for need in self.needs if not there[need]]
 

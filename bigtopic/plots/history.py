@@ -1,4 +1,5 @@
-"""How a model learned: held-out score, bound and change of its topics, against updates, seconds or tokens."""
+"""How a model learned: held-out score, bound, change of its topics and what was measured, against updates, seconds or
+tokens."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from typing import Any
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import CURVES, Plot
-from bigtopic.plots._style import ACCENT, bare, resize
+from bigtopic.plots._style import ACCENT, AS_IT_IS, bare, label, resize
 
 __all__ = ["PLOT"]
 
+_WATCHED, _ERROR = "measured ", " standard error"
 _AXES = {"updates": "step", "seconds": "seconds", "tokens": "n_tokens"}
 
 Curve = Sequence[tuple[float, float]]
@@ -19,13 +21,27 @@ Curve = Sequence[tuple[float, float]]
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     against = settings["against"]
-    curves = {title: _curve(subject.model.history_, key, against) for key, title in CURVES.items()}
+    history = _flat(subject.model.history_)
+    watched = dict.fromkeys(key for row in history for key in row if key.startswith(_WATCHED))
+    titles = {**CURVES, **{key: label(key.removeprefix(_WATCHED)) for key in watched}}
+    curves = {title: _curve(history, key, against) for key, title in titles.items()}
     curves = {title: curve for title, curve in curves.items() if curve}
     resize(figure, 7, 1 + 2.2 * len(curves))
     panels = figure.subplots(len(curves), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (title, curve) in zip(panels, curves.items(), strict=True):
         _draw_curve(axes, curve, title)
     panels[-1].set_xlabel(against)
+
+
+def _flat(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, with what `evaluate.Watch` has measured beside the other figures; without its standard errors."""
+    return [
+        {
+            **row,
+            **{_WATCHED + key: v for key, v in row.get("measures", {}).items() if not key.endswith(_ERROR)},
+        }
+        for row in history
+    ]
 
 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curve:
@@ -49,7 +65,7 @@ def _draw_curve(axes: Any, curve: Curve, title: str) -> None:
     axes.plot(xs, ys, "o-", color=ACCENT, linewidth=1.6, markersize=3.5 if len(xs) < 60 else 0)
     last = f"{ys[-1]:#.4g}".replace("-", "−")  # as long as the axis' minus signs
     axes.annotate(last, curve[-1], (6, 0), textcoords="offset points", va="center", color=ACCENT)
-    axes.set_ylabel(title)
+    axes.set_ylabel(title, **AS_IT_IS)
     axes.set_xlim(left=0)
     axes.margins(y=0.1)
     axes.grid(alpha=0.25)

@@ -43,3 +43,18 @@ def test_a_model_without_a_record_is_scored(model, corpus, tmp_path):
     bare.run_ = None
     bare.save(tmp_path / "m.zarr")
     assert "held-out score" in run("evaluate", tmp_path / "m.zarr", corpus).stdout
+
+
+def test_several_models_are_compared(model, corpus, tmp_path):
+    LDA(3, max_iter=1).fit(open_corpus(corpus)[:150]).save(tmp_path / "k3.zarr")
+    asked = ("evaluate", model, tmp_path / "k3.zarr", corpus)
+    shown = run(*asked)
+    heading, first, second, *notes = shown.stdout.splitlines()
+    assert heading.split()[:3] == ["model", "training", "score"] and "NPMI" in heading
+    assert "topics.zarr" in first and "k3.zarr" in second and "reference" in first + second
+    assert "paired" in notes[0] and "learned from these 200 documents" in shown.stderr
+    found = json.loads(run(*asked, "--json", "--measure", "log-predictive").stdout)
+    scores = found["models"][str(tmp_path / "k3.zarr")]["log-predictive"]
+    assert {"value", "standard_error", "difference", "difference_standard_error"} <= scores.keys()
+    shown = run("evaluate", model, model, corpus, code=2).output
+    assert "is given twice; give each model once, and then the corpus" in shown

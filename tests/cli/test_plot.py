@@ -23,7 +23,9 @@ def test_the_help_lists_every_plot_and_its_settings():
             assert re.search(rf"\[default: \([^\]]*\b{plot.name}: {one.default}[;)]", shown)
 
 
-@pytest.mark.parametrize("name", [name for name in plots.names() if "pairs" not in plots.load(name).needs])
+@pytest.mark.parametrize(
+    "name", [name for name in plots.names() if not {"pairs", "candidates"} & {*plots.load(name).needs}]
+)
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 def test_every_plot_is_drawn(name, ending, model, corpus, tmp_path):
     path = tmp_path / f"picture.{ending}"

@@ -20,8 +20,8 @@ NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}",
 WORDS = NASTY + [f"word{i}" for i in range(52)]
 CORPUS = from_matrix(lda_corpus(300, 60, 5, mean_length=30, random_state=3).counts, WORDS)
 
-# "joint" is of dual topic models, see test_joint.py
-OF_TOPICS = [name for name in plots.names() if "pairs" not in plots.load(name).needs]
+# "joint" is of dual topic models, see test_joint.py, "sweep" of sweeps, see test_sweep.py
+OF_TOPICS = [name for name in plots.names() if not {"pairs", "candidates"} & {*plots.load(name).needs}]
 
 
 def learnt(n_components):

@@ -92,6 +92,7 @@ _ROW = record(
         "pass": _STEP,
         "bound": optional(_figure),
         "change": optional(_figure),
+        "measures": mapping(text(), optional(_figure)),
         **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
     },
 )

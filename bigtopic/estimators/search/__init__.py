@@ -1,0 +1,1 @@
+"""Searches of settings: several candidates are learned, scored and compared."""

@@ -1,0 +1,89 @@
+"""Words that several models know, and topics on such words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import VocabularyMismatch
+from bigtopic.evaluation.source import TopicSource
+
+__all__ = ["CommonWords", "common_words"]
+
+_ROWS = 1 << 15
+
+
+def common_words(vocabularies: Sequence[Vocabulary]) -> np.ndarray | None:
+    """The words that all of these have, in the order of the first; None where all have the same words.
+
+    Raises
+    ------
+    VocabularyMismatch
+        When there is none, or one of the vocabularies has words without names, and another has more or fewer.
+    """
+    first = vocabularies[0]
+    known = np.ones(len(first), bool)
+    for other in vocabularies[1:]:
+        known &= first.mapping_to(other) >= 0
+    if all(len(one) == known.sum() for one in vocabularies):
+        return None
+    if not known.any():
+        raise VocabularyMismatch(
+            "the models share no word; compare models of the same language and tokeniser"
+        )
+    words: np.ndarray = np.asarray(first[:])[known]
+    return words
+
+
+@dataclass(frozen=True, eq=False)
+class CommonWords:
+    """The topics of a model on some of its words (a `TopicSource`): p(word | topic, the word is one of these).
+
+    Attributes
+    ----------
+    source : the topics on all words
+    ids : of these words in `source`, int32 (n_words,)
+    mass : p(the word is one of these | topic), float64 (n_components,)
+    """
+
+    source: TopicSource
+    ids: np.ndarray
+    mass: np.ndarray
+
+    @classmethod
+    def of(cls, source: TopicSource, words: np.ndarray) -> CommonWords:
+        ids = source.vocabulary.index_of(words.tolist())
+        mass = np.zeros(source.n_components)
+        for start in range(0, len(ids), _ROWS):
+            mass += source.gather(ids[start : start + _ROWS])[:, : source.n_components].sum(
+                axis=0, dtype=np.float64
+            )
+        return cls(source, ids, np.maximum(mass, np.finfo(np.float64).tiny))
+
+    @property
+    def n_components(self) -> int:
+        return self.source.n_components
+
+    @property
+    def n_words(self) -> int:
+        return len(self.ids)
+
+    @property
+    def doc_topic_prior(self) -> np.ndarray:
+        return self.source.doc_topic_prior
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.source.vocabulary.taken(self.ids)
+
+    @property
+    def labels(self) -> Any:
+        return getattr(self.source, "labels", None)
+
+    def gather(self, ids: np.ndarray) -> np.ndarray:
+        rows = self.source.gather(self.ids[ids])[:, : self.n_components]
+        return np.asarray(rows / self.mass, np.float32)

@@ -140,7 +140,7 @@ def _downloaded(pooch: Any, one: Public, folder: Path, progress: bool | None) ->
         origin = (
             "the publisher's"
             if checksum
-            else "that of the first fetch"
+            else "pinned at the first fetch"
             if pinned
             else "pinned, as there is none"
         )

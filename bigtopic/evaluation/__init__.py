@@ -5,20 +5,24 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
+from bigtopic.evaluation.classification import ClassificationScore, classification_accuracy
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
+from bigtopic.evaluation.ranking import RankingScore, rank_authors, rank_items
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
 __all__ = [
+    "ClassificationScore",
     "Coherence",
     "Evaluation",
     "LogPredictive",
     "Measure",
     "Prevalence",
+    "RankingScore",
     "RecordScore",
     "Result",
     "Score",
@@ -27,12 +31,15 @@ __all__ = [
     "VariationalBound",
     "bound",
     "by_author",
+    "classification_accuracy",
     "coherence",
     "log_predictive",
     "log_records",
     "measure",
     "measures",
     "prevalence",
+    "rank_authors",
+    "rank_items",
     "split_records",
     "top_words",
     "topics_of",

@@ -4,6 +4,7 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 """
 
 from bigtopic.evaluation import measures
+from bigtopic.evaluation.alignment import Alignment, Stability, align, stability
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.classification import ClassificationScore, classification_accuracy
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
@@ -16,6 +17,7 @@ from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
 __all__ = [
+    "Alignment",
     "ClassificationScore",
     "Coherence",
     "Evaluation",
@@ -27,8 +29,10 @@ __all__ = [
     "Result",
     "Score",
     "Setting",
+    "Stability",
     "TopicSource",
     "VariationalBound",
+    "align",
     "bound",
     "by_author",
     "classification_accuracy",
@@ -41,6 +45,7 @@ __all__ = [
     "rank_authors",
     "rank_items",
     "split_records",
+    "stability",
     "top_words",
     "topics_of",
 ]

@@ -8,6 +8,7 @@ from bigtopic.evaluation.alignment import Alignment, Stability, align, stability
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.classification import ClassificationScore, classification_accuracy
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
+from bigtopic.evaluation.intrusion import IntrusionScore, document_intrusion, score_intrusion, word_intrusion
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
@@ -21,6 +22,7 @@ __all__ = [
     "ClassificationScore",
     "Coherence",
     "Evaluation",
+    "IntrusionScore",
     "LogPredictive",
     "Measure",
     "Prevalence",
@@ -37,6 +39,7 @@ __all__ = [
     "by_author",
     "classification_accuracy",
     "coherence",
+    "document_intrusion",
     "log_predictive",
     "log_records",
     "measure",
@@ -44,8 +47,10 @@ __all__ = [
     "prevalence",
     "rank_authors",
     "rank_items",
+    "score_intrusion",
     "split_records",
     "stability",
     "top_words",
     "topics_of",
+    "word_intrusion",
 ]

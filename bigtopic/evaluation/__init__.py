@@ -13,6 +13,7 @@ from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
+from bigtopic.evaluation.objective import OPEStability, ope_stability
 from bigtopic.evaluation.ranking import RankingScore, rank_authors, rank_items
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
@@ -25,6 +26,7 @@ __all__ = [
     "IntrusionScore",
     "LogPredictive",
     "Measure",
+    "OPEStability",
     "Prevalence",
     "RankingScore",
     "RecordScore",
@@ -44,6 +46,7 @@ __all__ = [
     "log_records",
     "measure",
     "measures",
+    "ope_stability",
     "prevalence",
     "rank_authors",
     "rank_items",

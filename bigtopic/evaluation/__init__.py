@@ -4,19 +4,24 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 """
 
 from bigtopic.evaluation import measures
-from bigtopic.evaluation.alignment import Alignment, Stability, align, stability
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
-from bigtopic.evaluation.classification import ClassificationScore, classification_accuracy
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
-from bigtopic.evaluation.intrusion import IntrusionScore, document_intrusion, score_intrusion, word_intrusion
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
-from bigtopic.evaluation.objective import OPEStability, ope_stability
-from bigtopic.evaluation.ranking import RankingScore, rank_authors, rank_items
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
+from bigtopic.evaluation.runs.alignment import Alignment, Stability, align, stability
+from bigtopic.evaluation.runs.objective import OPEStability, ope_stability
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
+from bigtopic.evaluation.tasks.classification import ClassificationScore, classification_accuracy
+from bigtopic.evaluation.tasks.intrusion import (
+    IntrusionScore,
+    document_intrusion,
+    score_intrusion,
+    word_intrusion,
+)
+from bigtopic.evaluation.tasks.ranking import RankingScore, rank_authors, rank_items
 
 __all__ = [
     "Alignment",

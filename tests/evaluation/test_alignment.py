@@ -30,7 +30,7 @@ def apart(p, q, distance):
 
 @pytest.mark.parametrize("distance", ["hellinger", "l1"])
 def test_the_match_is_the_best_of_all_and_words_are_matched_by_name(distance, monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.alignment._ROWS", 5)
+    monkeypatch.setattr("bigtopic.evaluation.runs.alignment._ROWS", 5)
     other_words = [*WORDS[3:], "v0", "v1"][::-1]
     other = RNG.dirichlet(np.full(11, 0.5), 4) + 1e-6
     found = align(topics_of(TOPICS, WORDS), topics_of(other, other_words), distance)

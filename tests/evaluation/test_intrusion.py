@@ -11,9 +11,9 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, StoreError
 from bigtopic.evaluation import document_intrusion, prevalence, score_intrusion, top_words, word_intrusion
-from bigtopic.evaluation.intrusion import _safe
 from bigtopic.evaluation.source import topics_of
 from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.evaluation.tasks.intrusion import _safe
 from bigtopic.ingestion.ingest import ingest
 
 TRUTH = lda_corpus(60, 40, 6, mean_length=20, topic_word_prior=0.1, random_state=4)

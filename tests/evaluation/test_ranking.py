@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from scipy import sparse
 
 import bigtopic as bt
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError
 from bigtopic.evaluation import rank_authors, rank_items, split_records
-from bigtopic.evaluation.ranking import _of_values
+from bigtopic.evaluation.tasks.ranking import _of_values
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -69,8 +71,8 @@ def test_authors_are_ranked_by_the_likelihood_of_the_document(authored):
         np.testing.assert_allclose(np.transpose(arrays), expected)
     n = len(scores)
     assert (found.n_docs, found.n_omitted, found.n_candidates) == (n, 0, len(ids))
-    assert found.value == np.mean([score[1] for score in scores])
-    assert found.standard_error == np.std([score[1] for score in scores], ddof=1) / np.sqrt(n)
+    assert found.value == pytest.approx(np.mean([score[1] for score in scores]))
+    assert found.standard_error == pytest.approx(np.std([score[1] for score in scores], ddof=1) / np.sqrt(n))
     difference, error = found.minus(found.popularity)["reciprocal rank"]
     assert difference == pytest.approx(found.value - found.popularity.value) and difference > 2 * error
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["value"] == found.value
@@ -84,6 +86,18 @@ def test_one_topic_ranks_by_chance(authored):
     n_true = np.array([len(set(d.authors)) for d in test])
     np.testing.assert_allclose(found.precision, n_true / found.n_candidates)
     np.testing.assert_allclose(found.first_rank, (found.n_candidates + 1) / (n_true + 1))
+
+
+def test_documents_without_a_known_author_or_a_known_word_are_left_out(authored):
+    model, _, test = authored
+    whole = rank_authors(model, test, k=2, client=False)
+    names = ["x", *test.author_vocabulary[1:]]  # all of a0's documents lose it
+    found = rank_authors(model, replace(test, author_vocabulary=Vocabulary(names)), k=2, client=False)
+    alone = [document.row for document in test if document.authors == ["a0"]]
+    assert found.n_omitted == len(alone) > 0 and found.n_candidates == whole.n_candidates
+    assert found.rows.tolist() == [row for row in whole.rows.tolist() if row not in alone]
+    with pytest.raises(InputError, match="corpus: the model knows no document's authors and words"):
+        rank_authors(model, replace(test, vocabulary=Vocabulary([f"v{i}" for i in range(40)])), client=False)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +137,7 @@ def test_blocks_and_threads_change_nothing(authored, recorded, monkeypatch):
     ]
     whole = [rank(*given, client=False, n_threads=1) for rank, given in asked]
     monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 50)
-    monkeypatch.setattr("bigtopic.evaluation.ranking._TOGETHER", 3)
+    monkeypatch.setattr("bigtopic.evaluation.tasks.ranking._TOGETHER", 3)
     for (rank, given), one in zip(asked, whole, strict=True):
         other = rank(*given, client=False, n_threads=3)
         assert other.to_dict() == one.to_dict()

@@ -42,6 +42,7 @@ from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
+from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
 from bigtopic.evaluation.measures.prevalence import prevalence
 from bigtopic.evaluation.source import top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -237,10 +238,10 @@ def score_intrusion(
         )
     per_topic = np.divide(found, asked, out=np.full(len(asked), np.nan), where=asked > 0)
     scored = per_topic[asked > 0]
-    error = scored.std(ddof=1) / np.sqrt(len(scored)) if len(scored) > 1 else np.nan
+    value, error = ratio_of_sums(scored, np.ones(len(scored)))
     return IntrusionScore(
-        value=float(scored.mean()),
-        standard_error=float(error),
+        value=value,
+        standard_error=error,
         per_topic=per_topic,
         chance=float(np.mean([1 / choices for _, _, choices in solutions.values()])),
         n_raters=len(paths),

@@ -36,6 +36,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
+from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
 from bigtopic.evaluation.records import RecordDistribution, record_distribution_of
 from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks
 from bigtopic.inference.authors import Asked, candidates, known_tokens, likeliest
@@ -153,8 +154,7 @@ class RankingScore(Result):
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """Mean and its standard error, which is nan for one value."""
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return float(values.mean()), float(error)
+    return ratio_of_sums(values, np.ones(len(values)))
 
 
 def rank_authors(

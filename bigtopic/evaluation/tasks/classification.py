@@ -26,8 +26,8 @@ from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument, require
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.ranking import mean_and_error
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
+from bigtopic.evaluation.tasks.ranking import mean_and_error
 from bigtopic.state.contract.rules import is_whole
 from bigtopic.types import Block
 

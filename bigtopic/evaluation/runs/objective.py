@@ -27,7 +27,7 @@ import numpy as np
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.ranking import mean_and_error
+from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     Documents,
@@ -146,7 +146,8 @@ def ope_stability(
         raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
     order = np.argsort(every.rows, kind="stable")
     piece = _Piece(*(own[order] for own in every))
-    return OPEStability(*mean_and_error(piece.log_likelihood.std(axis=1, ddof=1)), *piece)
+    spread = piece.log_likelihood.std(axis=1, ddof=1)
+    return OPEStability(*ratio_of_sums(spread, np.ones(len(spread))), *piece)
 
 
 class _Piece(NamedTuple):

@@ -12,37 +12,62 @@ from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predi
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
+from bigtopic.evaluation.runs.alignment import Alignment, Stability, align, stability
+from bigtopic.evaluation.runs.objective import OPEStability, ope_stability
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 from bigtopic.evaluation.stream import StreamCurve, stream
+from bigtopic.evaluation.tasks.classification import ClassificationScore, classification_accuracy
+from bigtopic.evaluation.tasks.intrusion import (
+    IntrusionScore,
+    document_intrusion,
+    score_intrusion,
+    word_intrusion,
+)
+from bigtopic.evaluation.tasks.ranking import RankingScore, rank_authors, rank_items
 from bigtopic.evaluation.watch import Watch
 
 __all__ = [
+    "Alignment",
+    "ClassificationScore",
     "Coherence",
     "Comparison",
     "Evaluation",
+    "IntrusionScore",
     "LogPredictive",
     "Measure",
+    "OPEStability",
     "PooledScore",
     "Prevalence",
+    "RankingScore",
     "RecordScore",
     "Result",
     "Score",
     "Setting",
+    "Stability",
     "StreamCurve",
     "TopicSource",
     "VariationalBound",
     "Watch",
+    "align",
     "bound",
     "by_author",
+    "classification_accuracy",
     "coherence",
     "compare",
+    "document_intrusion",
     "log_predictive",
     "log_records",
     "measure",
     "measures",
+    "ope_stability",
     "prevalence",
+    "rank_authors",
+    "rank_items",
+    "score_intrusion",
     "split_records",
+    "stability",
     "stream",
     "top_words",
     "topics_of",
+    "word_intrusion",
 ]

@@ -137,7 +137,7 @@ def test_blocks_and_threads_change_nothing(authored, recorded, monkeypatch):
     ]
     whole = [rank(*given, client=False, n_threads=1) for rank, given in asked]
     monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 50)
-    monkeypatch.setattr("bigtopic.evaluation.tasks.ranking._TOGETHER", 3)
+    monkeypatch.setattr("bigtopic.evaluation.tasks.ranking._CELLS", 20)
     for (rank, given), one in zip(asked, whole, strict=True):
         other = rank(*given, client=False, n_threads=3)
         assert other.to_dict() == one.to_dict()

@@ -4,9 +4,10 @@
     g2 = sum_k (alpha_k - 1) log theta_k            log-prior, up to a constant
     f  = g1 + g2, at theta' = (1 - K eps) theta + eps with eps = 1e-6
 
-For alpha < 1, g2 has no upper bound: at the theta of a run it grows with the number of iterations, by the shares of
-topics that the document does not use. So g1 and g2 are recorded apart, and f is evaluated inside the simplex at one
-fixed distance from its faces. Compare numbers of iterations by g1 or by this f, never by g1 + g2.
+For alpha < 1, g2 has no upper bound: at the theta of a run it grows with the number of iterations T, because a topic
+that the document does not use keeps a share of about 1 / (K T). So g1 and g2 are recorded apart. f, at a fixed distance
+from the faces of the simplex, is bounded, but grows with T, too, until these shares are below eps. Compare runs of
+different T by g1 only.
 
     value = mean over documents of the standard deviation of g1 over runs      nats
 

@@ -49,7 +49,7 @@ from bigtopic.wording import counted
 
 __all__ = ["RankingScore", "mean_and_error", "rank_authors", "rank_items"]
 
-_TOGETHER = 64  # documents whose values of all authors are in memory
+_CELLS = 1 << 22  # documents x authors whose values are in memory
 
 
 @dataclass(frozen=True)
@@ -281,8 +281,9 @@ class _Items(NamedTuple):
 def _authors_of_block(asked: MappedModel, n_candidates: int, k: int, block: Block) -> _Piece:
     rows, scores = [], []
     frequency = asked.model.axes["author"].document_frequency
-    for start in range(0, block.n_docs, _TOGETHER):
-        few = block[start : start + _TOGETHER]
+    step = max(1, _CELLS // n_candidates)
+    for start in range(0, block.n_docs, step):
+        few = block[start : start + step]
         docs, axes = asked.docs(few)
         assert docs.author_indptr is not None and docs.authors is not None
         known = known_tokens(docs) > 0

@@ -276,7 +276,7 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
     if not is_whole(folds) or not 2 <= folds <= corpus.n_docs:
         raise SettingError(
             f"{argument('folds', folds)}: must be a whole number from 2 to the {corpus.n_docs:,} documents, or None to "
-            "hold out test_size once"
+            "hold out some documents once"
         )
     rows = corpus.rows()
     of_row = np.empty(len(rows), np.int64)

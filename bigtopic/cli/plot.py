@@ -36,8 +36,6 @@ class _WithPlots(WithFound):
 
         rows = []
         for plot in map(plots.load, plots.names()):
-            if "candidates" in plot.needs:  # no store has them
-                continue
             needs = "; needs CORPUS" if "corpus" in plot.needs else ""
             own = ", ".join(f"--{name.replace('_', '-')}" for name in plot.settings)
             rows.append((plot.name, f"{plot.summary}{needs}{f' ({own})' if own else ''}"))

@@ -191,6 +191,11 @@ class PooledScore(Result):
 
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error")
 
+    @classmethod
+    def of(cls, rows: np.ndarray, log_likelihood: np.ndarray, tokens: np.ndarray) -> PooledScore:
+        """The score of these documents."""
+        return cls(*ratio_of_sums(log_likelihood, tokens), rows, log_likelihood, tokens)
+
     def text(self) -> str:
         return score_cell(self.value, self.standard_error)
 
@@ -221,7 +226,7 @@ def pooled(results: Iterable[Any]) -> PooledScore:
     """The score of the documents of all these results; each `has_documents`."""
     found = [(result.rows, result.log_likelihood, result.tokens) for result in results]
     rows, log_likelihood, tokens = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    return PooledScore(*ratio_of_sums(log_likelihood, tokens), rows, log_likelihood, tokens)
+    return PooledScore.of(rows, log_likelihood, tokens)
 
 
 def best_of(values: Mapping[str, float]) -> str:

@@ -32,7 +32,6 @@ from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
 from bigtopic.evaluation.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
 from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.state.contract.rules import is_whole
@@ -154,7 +153,7 @@ def _pooled(name: str, folds: Sequence[Evaluation]) -> PooledScore:
     if all(map(has_documents, found)):
         return pooled(found)
     values, ones = np.array([result.value for result in found]), np.ones(len(found))
-    return PooledScore(*ratio_of_sums(values, ones), np.arange(len(found)), values, ones)
+    return PooledScore.of(np.arange(len(found)), values, ones)
 
 
 def _plain(value: Any) -> Any:

@@ -63,6 +63,8 @@ class Comparison(ScoreTable):
     Attributes
     ----------
     results : {name of the model: its `Evaluation`}
+    scores : {name of the measure: {model: result}}; "NAME own" are the scores by the methods' own inference, where a
+        measure has both
     reference : {name of the measure: the model that the others are compared with}, for measures that score documents,
         the same ones of all models
     note : the words on which models with different vocabularies were compared; "" where they agree
@@ -74,15 +76,14 @@ class Comparison(ScoreTable):
         self, results: Mapping[str, Evaluation], reference: Mapping[str, str], note: str = ""
     ) -> None:
         self.results, self.reference, self.note = dict(results), dict(reference), note
+        self.scores = _scores(self.results)
         columns: dict[str, list[Any]] = {"model": [*self.results]}
-        for name in self.measures:
-            found = [evaluation[name] for evaluation in self.results.values()]
-            columns[name] = [result.value for result in found]
+        for name, found in self.scores.items():
+            columns[name] = [result.value for result in found.values()]
             if name in self.reference:
+                errors = [pooled([result]).standard_error for result in found.values()]
                 pairs = [self.difference(name, model) for model in self.results]
-                columns[f"{name} standard error"] = [
-                    score.standard_error for score in map(pooled, zip(found))
-                ]
+                columns[f"{name} standard error"] = errors
                 columns[f"{name} difference"] = [difference for difference, _ in pairs]
                 columns[f"{name} difference standard error"] = [error for _, error in pairs]
         super().__init__(columns)
@@ -114,28 +115,32 @@ class Comparison(ScoreTable):
             raise SettingError(
                 f"{argument('measure', measure)}: choose one that scores the same documents of all: {known}"
             )
-        mine, theirs = (pooled([self.results[str(name)][measure]]) for name in names)
+        mine, theirs = (pooled([self.scores[measure][str(name)]]) for name in names)
         return mine.minus(theirs)
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON values: {"models": {model: {measure: {attribute: value}}}, "reference", "note"}."""
         models = {name: found.to_dict() for name, found in self.results.items()}
-        for measure in self.reference:
+        for name in self.reference:
             for model, found in models.items():
-                difference, error = self.difference(measure, model)
-                found[measure] |= {"difference": difference, "difference_standard_error": _or_none(error)}
+                difference, error = self.difference(name, model)
+                told = found.setdefault(name, self.scores[name][model].to_dict())
+                told |= {
+                    "difference": difference,
+                    "difference_standard_error": None if error != error else error,
+                }
         return {"models": models, "reference": self.reference, "note": self.note}
 
     def _shown(self) -> Table:
         columns: dict[str, list[Any]] = {"model": [*self.results]}
-        for name, measure in self.measures.items():
-            found = [evaluation[name] for evaluation in self.results.values()]
-            title = free_label(measure.title, measure, columns)
-            columns[title] = [
-                score_cell(result.value, getattr(result, "standard_error", None)) for result in found
-            ]
+        for name, found in self.scores.items():
+            measure = self.measures[name.removesuffix(_OWN)]
+            title = free_label(measure.title, measure, columns) if name in self.measures else "own inference"
+            errors = [getattr(result, "standard_error", None) for result in found.values()]
+            values = [result.value for result in found.values()]
+            columns[title] = list(map(score_cell, values, errors))
             if name in self.reference and len(found) > 1:
-                pairs = {model: score_cell(*self.difference(name, model), sign="+") for model in self.results}
+                pairs = {model: score_cell(*self.difference(name, model), sign="+") for model in found}
                 columns[f"{title}, difference"] = [*{**pairs, self.reference[name]: "reference"}.values()]
         return Table(columns)
 
@@ -145,15 +150,26 @@ class Comparison(ScoreTable):
         return [line for line in ("; ".join([*units, *filter(None, [paired])]), self.note) if line]
 
 
+_OWN = " own"  # the same score by the method's own inference
+
+
+def _scores(results: Mapping[str, Evaluation]) -> dict[str, dict[str, Result]]:
+    """{name of a measure: {model: result}}; a result with another one, by its method's `own` inference, gives both."""
+    found: dict[str, dict[str, Result]] = {}
+    for name in next(iter(results.values())):
+        found[name] = {model: evaluation[name] for model, evaluation in results.items()}
+        by_own = {model: getattr(result, "own", None) for model, result in found[name].items()}
+        there = {model: result for model, result in by_own.items() if isinstance(result, Result)}
+        if len(there) == len(by_own):
+            found[name + _OWN] = there
+    return found
+
+
 def score_cell(value: float, error: float | None = None, sign: str = "") -> str:
     """A value and its standard error as text; a value that is missing is empty."""
     if value != value:
         return ""
     return f"{value:{sign}.4f}" + (f" ± {error:.4f}" if error is not None and error == error else "")
-
-
-def _or_none(value: float) -> float | None:
-    return None if value != value else value
 
 
 @dataclass(frozen=True)
@@ -174,6 +190,11 @@ class PooledScore(Result):
     tokens: np.ndarray = field(repr=False)
 
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error")
+
+    @classmethod
+    def of(cls, rows: np.ndarray, log_likelihood: np.ndarray, tokens: np.ndarray) -> PooledScore:
+        """The score of these documents."""
+        return cls(*ratio_of_sums(log_likelihood, tokens), rows, log_likelihood, tokens)
 
     def text(self) -> str:
         return score_cell(self.value, self.standard_error)
@@ -205,7 +226,7 @@ def pooled(results: Iterable[Any]) -> PooledScore:
     """The score of the documents of all these results; each `has_documents`."""
     found = [(result.rows, result.log_likelihood, result.tokens) for result in results]
     rows, log_likelihood, tokens = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    return PooledScore(*ratio_of_sums(log_likelihood, tokens), rows, log_likelihood, tokens)
+    return PooledScore.of(rows, log_likelihood, tokens)
 
 
 def best_of(values: Mapping[str, float]) -> str:
@@ -288,8 +309,7 @@ def compare(
 def _references(results: Mapping[str, Evaluation], reference: str | None) -> dict[str, str]:
     """The model to compare with, for each measure that scores the same documents and tokens of all models."""
     found = {}
-    for name in next(iter(results.values())):
-        own = {model: evaluation[name] for model, evaluation in results.items()}
+    for name, own in _scores(results).items():
         first, *others = own.values()
         if has_documents(first) and all(has_documents(one) and is_paired(first, one) for one in others):
             found[name] = reference or best_of({model: result.value for model, result in own.items()})

@@ -75,6 +75,6 @@ def _draw_line(axes: Any, number: int, name: str, points: list[tuple[float, floa
 PLOT = Plot(
     "sweep",
     draw,
-    summary="scores of the candidates of a sweep, with standard errors",
+    summary="scores of the candidates of a sweep in Python, with standard errors",
     needs=["candidates"],
 )

@@ -1,6 +1,7 @@
 """Models side by side: paired differences by hand, other libraries, and words that only some models know."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -190,6 +191,28 @@ def test_models_scored_on_other_documents_have_no_differences():
     found = compare(MODELS, CORPUS, own)
     assert found.reference == {} and [*found.columns] == ["model", "own"]
     assert repr(found).count(" ± ") == 3
+
+
+def test_scores_by_common_and_by_own_inference_are_two_columns():
+    @dataclass(frozen=True)
+    class Both(PooledScore):
+        own: PooledScore
+
+    def both(subject, settings):
+        score = log_predictive(subject.model, subject.corpus)
+        of_documents = score.rows, score.log_likelihood, score.tokens
+        own = PooledScore(
+            score.value - 1, score.standard_error, score.rows, score.log_likelihood - 1, score.tokens
+        )
+        return Both(score.value, score.standard_error, *of_documents, own)
+
+    found = compare(MODELS, CORPUS, Measure("both", both, None, None, lambda state, total: state))
+    assert found.reference == {"both": "good", "both own": "good"}
+    assert found["both own"] == [value - 1 for value in found["both"]]
+    assert found.difference("both own", "flat") == pytest.approx(found.difference("both", "flat"))
+    assert repr(found).splitlines()[0].endswith("own inference     own inference, difference")
+    told = found.to_dict()["models"]["flat"]
+    assert told["both own"]["difference"] == found["both own difference"][2]
 
 
 @pytest.mark.distributed

@@ -32,7 +32,6 @@ from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
 from bigtopic.evaluation.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
 from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
@@ -154,7 +153,7 @@ def _pooled(name: str, folds: Sequence[Evaluation]) -> PooledScore:
     if all(map(has_documents, found)):
         return pooled(found)
     values, ones = np.array([result.value for result in found]), np.ones(len(found))
-    return PooledScore(*ratio_of_sums(values, ones), np.arange(len(found)), values, ones)
+    return PooledScore.of(np.arange(len(found)), values, ones)
 
 
 def _plain(value: Any) -> Any:
@@ -276,7 +275,7 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
     if not is_whole(folds) or not 2 <= folds <= corpus.n_docs:
         raise SettingError(
             f"{argument('folds', folds)}: must be a whole number from 2 to the {corpus.n_docs:,} documents, or None to "
-            "hold out test_size once"
+            "hold out some documents once"
         )
     rows = corpus.rows()
     of_row = np.empty(len(rows), np.int64)

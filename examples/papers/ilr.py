@@ -51,7 +51,7 @@ class Size:
     grid_passes: int = 60
 
 
-TOY = Size((3,), 4, ((2, 3),), 600, 3, (3,), (0.1, 0.5), 2)
+TOY = Size((3,), 3, ((2, 3),), 600, 3, (3,), (0.5,), 2)
 FULL = Size(records=445_094, priors=(0.01, 0.05, 0.1, 0.25, 0.5), grid_passes=500)
 
 

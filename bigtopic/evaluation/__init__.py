@@ -6,6 +6,7 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
+from bigtopic.evaluation.held_out import HeldOut
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
@@ -16,6 +17,7 @@ from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 __all__ = [
     "Coherence",
     "Evaluation",
+    "HeldOut",
     "LogPredictive",
     "Measure",
     "Prevalence",

@@ -24,7 +24,7 @@ from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
+from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.axes import mapping

@@ -8,6 +8,7 @@ from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
 from bigtopic.evaluation.held_out import HeldOut
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
+from bigtopic.evaluation.measures.left_to_right import LeftToRight, left_to_right
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
@@ -18,6 +19,7 @@ __all__ = [
     "Coherence",
     "Evaluation",
     "HeldOut",
+    "LeftToRight",
     "LogPredictive",
     "Measure",
     "Prevalence",
@@ -30,6 +32,7 @@ __all__ = [
     "bound",
     "by_author",
     "coherence",
+    "left_to_right",
     "log_predictive",
     "log_records",
     "measure",

@@ -8,6 +8,7 @@ from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
 from bigtopic.evaluation.held_out import HeldOut
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
+from bigtopic.evaluation.measures.held_out_records import HeldOutRecords, held_out_records
 from bigtopic.evaluation.measures.left_to_right import LeftToRight, left_to_right
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
@@ -19,6 +20,7 @@ __all__ = [
     "Coherence",
     "Evaluation",
     "HeldOut",
+    "HeldOutRecords",
     "LeftToRight",
     "LogPredictive",
     "Measure",
@@ -32,6 +34,7 @@ __all__ = [
     "bound",
     "by_author",
     "coherence",
+    "held_out_records",
     "left_to_right",
     "log_predictive",
     "log_records",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,16 @@ from bigtopic.models.dual import DUAL
 from bigtopic.state.model import TopicModel
 from bigtopic.wording import counted
 
-__all__ = ["HeldOut", "Scores", "ratio_of_sums", "refuse_dual", "sums", "unigram", "unigram_log_of"]
+__all__ = [
+    "HeldOut",
+    "Scores",
+    "ratio_of_sums",
+    "refuse_dual",
+    "result_of_scores",
+    "sums",
+    "unigram",
+    "unigram_log_of",
+]
 
 
 @dataclass(frozen=True)
@@ -60,38 +69,6 @@ class HeldOut(Result):
     reported: ClassVar[tuple[str, ...]] = (
         "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
     )  # fmt: skip
-
-    @classmethod
-    def of(cls, scores: Scores, source: Any, nothing: str, **more: Any) -> Self:
-        """The result of scores in source order; `more` are fields of a derived class, or replace these.
-
-        Raises
-        ------
-        InputError
-            When no document has scored tokens; `nothing` says what to do.
-        VocabularyMismatch
-            See `inference.known`.
-        """
-        n_unknown, n_all = float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum())
-        check_known(source, n_unknown, n_all)
-        scored = scores.tokens > 0
-        if not scored.any():
-            raise InputError(f"{argument('corpus')}: {nothing}")
-        total, tokens, base = scores.log_likelihood[scored], scores.tokens[scored], scores.unigram[scored]
-        value, error = ratio_of_sums(total, tokens)
-        fields = {
-            "value": value,
-            "standard_error": error,
-            "per_document": float(np.mean(total / tokens)),
-            "n_tokens": float(tokens.sum()),
-            "n_docs": int(scored.sum()),
-            "unigram": None if np.isnan(base).any() else ratio_of_sums(base, tokens)[0],
-            "unknown_share": n_unknown / n_all,
-            "rows": scores.rows[scored],
-            "log_likelihood": total,
-            "tokens": tokens,
-        }
-        return cls(**{**fields, **more})
 
     @property
     def baselines(self) -> Mapping[str, float]:
@@ -160,6 +137,48 @@ class Scores(NamedTuple):
         """The same, by source row."""
         order = np.argsort(self.rows, kind="stable")
         return Scores(*(array[order] for array in self))
+
+
+_Kind = TypeVar("_Kind", bound=HeldOut)
+
+
+def result_of_scores(kind: type[_Kind], scores: Scores, source: Any, nothing: str, **more: Any) -> _Kind:
+    """The result of scores in source order.
+
+    Parameters
+    ----------
+    kind : `HeldOut` or a class derived from it
+    source : the topics
+    nothing : what to do when no document has scored tokens, for the error
+    more : fields of the derived class, or replacements
+
+    Raises
+    ------
+    InputError
+        When no document has scored tokens.
+    VocabularyMismatch
+        See `inference.known`.
+    """
+    n_unknown, n_all = float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum())
+    check_known(source, n_unknown, n_all)
+    scored = scores.tokens > 0
+    if not scored.any():
+        raise InputError(f"{argument('corpus')}: {nothing}")
+    total, tokens, base = scores.log_likelihood[scored], scores.tokens[scored], scores.unigram[scored]
+    value, error = ratio_of_sums(total, tokens)
+    fields: dict[str, Any] = {
+        "value": value,
+        "standard_error": error,
+        "per_document": float(np.mean(total / tokens)),
+        "n_tokens": float(tokens.sum()),
+        "n_docs": int(scored.sum()),
+        "unigram": None if np.isnan(base).any() else ratio_of_sums(base, tokens)[0],
+        "unknown_share": n_unknown / n_all,
+        "rows": scores.rows[scored],
+        "log_likelihood": total,
+        "tokens": tokens,
+    }
+    return kind(**{**fields, **more})
 
 
 def ratio_of_sums(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:

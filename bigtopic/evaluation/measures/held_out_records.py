@@ -29,7 +29,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual
+from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores
 from bigtopic.evaluation.measures.log_predictive import Completion, completion_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.records import split_records, test_counts
@@ -162,12 +162,12 @@ _NOTHING = (
 def _finish(records: _Records, pieces: list[Scores]) -> HeldOutRecords:
     scores = Scores.joined(pieces).in_source_order()
     more = {"uniform": -float(np.log(records.source.n_words)), "saw_them": records.saw_them}
-    found = HeldOutRecords.of(scores, records.source, _NOTHING, **more)
+    found = result_of_scores(HeldOutRecords, scores, records.source, _NOTHING, **more)
     if records.state is None and records.own is None:
         return found
     own_from = "transform" if records.state is None else "training state"
     by_own = scores._replace(log_likelihood=scores.own if records.state is None else records.state)
-    own = HeldOutRecords.of(by_own, records.source, _NOTHING, own_from=own_from, **more)
+    own = result_of_scores(HeldOutRecords, by_own, records.source, _NOTHING, own_from=own_from, **more)
     return replace(found, own=own, own_from=own_from)
 
 

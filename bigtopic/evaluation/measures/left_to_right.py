@@ -35,7 +35,7 @@ import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, sums, unigram_log_of
+from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores, sums, unigram_log_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, local_docs, topic_rows
@@ -155,7 +155,8 @@ def _of_block(estimator: _Estimator, documents: Documents) -> list[tuple[Scores,
 
 def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRight:
     scores = Scores.joined(piece for piece, _ in pieces).in_source_order()
-    return LeftToRight.of(
+    return result_of_scores(
+        LeftToRight,
         scores,
         estimator.source,
         "the model knows no word of these documents; pass documents that have some",

@@ -33,7 +33,7 @@ import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import HeldOut, Scores, result_of_scores, sums, unigram_log_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
@@ -174,11 +174,13 @@ def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
     scores, inference = Scores.joined(pieces).in_source_order(), completion.inference
     by_own = scores._replace(log_likelihood=scores.own)
     if inference == "own":
-        return LogPredictive.of(by_own, completion.source, _NOTHING, inference=inference)
-    found = LogPredictive.of(scores, completion.source, _NOTHING, inference=inference)
+        return result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference=inference)
+    found = result_of_scores(LogPredictive, scores, completion.source, _NOTHING, inference=inference)
     if inference == "common":
         return found
-    return replace(found, own=LogPredictive.of(by_own, completion.source, _NOTHING, inference="own"))
+    return replace(
+        found, own=result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference="own")
+    )
 
 
 MEASURE = Measure(

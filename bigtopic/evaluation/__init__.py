@@ -7,7 +7,10 @@ from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
 from bigtopic.evaluation.compare import Comparison, PooledScore, compare
+from bigtopic.evaluation.held_out import HeldOut
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
+from bigtopic.evaluation.measures.held_out_records import HeldOutRecords, held_out_records
+from bigtopic.evaluation.measures.left_to_right import LeftToRight, left_to_right
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
@@ -32,7 +35,10 @@ __all__ = [
     "Coherence",
     "Comparison",
     "Evaluation",
+    "HeldOut",
+    "HeldOutRecords",
     "IntrusionScore",
+    "LeftToRight",
     "LogPredictive",
     "Measure",
     "OPEStability",
@@ -55,6 +61,8 @@ __all__ = [
     "coherence",
     "compare",
     "document_intrusion",
+    "held_out_records",
+    "left_to_right",
     "log_predictive",
     "log_records",
     "measure",

@@ -7,7 +7,14 @@ from numba import njit
 
 from bigtopic.kernels.support.random import key, uniform
 
-__all__ = ["count_pairs", "held_out_log", "observed_tokens", "observed_types"]
+__all__ = [
+    "count_pairs",
+    "held_out_log",
+    "left_to_right",
+    "observed_tokens",
+    "observed_types",
+    "shuffled_tokens",
+]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -60,6 +67,92 @@ def held_out_log(indptr, words, held_out, doc_topics, topic_words, out):
                 for k in range(doc_topics.shape[1]):
                     probability += doc_topics[d, k] * topic_words[words[j], k]
                 out[d] += held_out[j] * np.log(probability)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def shuffled_tokens(indptr, words, counts, rows, seed, starts, tokens):
+    """tokens[starts[d] : starts[d + 1]] <- as many words of document d, each token once, in random order.
+
+    Fisher and Yates, keyed by (seed, rows[d]).
+    """
+    for d in range(len(rows)):
+        n_tokens = 0
+        for j in range(indptr[d], indptr[d + 1]):
+            n_tokens += int(counts[j])
+        own = np.empty(n_tokens, np.int32)
+        at = 0
+        for j in range(indptr[d], indptr[d + 1]):
+            for _ in range(int(counts[j])):
+                own[at] = words[j]
+                at += 1
+        row_key = key(seed, rows[d])
+        for i in range(starts[d + 1] - starts[d]):
+            other = i + min(int(uniform(row_key, i) * (n_tokens - i)), n_tokens - i - 1)
+            own[i], own[other] = own[other], own[i]
+            tokens[starts[d] + i] = own[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def _drawn(weights, counts, alpha, word_topics, u):
+    """A label drawn in proportion to (counts + alpha) word_topics; `weights` is room."""
+    total = 0.0
+    for k in range(len(alpha)):
+        total += (counts[k] + alpha[k]) * word_topics[k]
+        weights[k] = total
+    wanted = u * total
+    for k in range(len(alpha) - 1):
+        if wanted < weights[k]:
+            return k
+    return len(alpha) - 1
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def left_to_right(
+    starts, tokens, rows, seed, topic_words, alpha, n_chains, n_unused, n_sweeps, by_position, by_chain
+):
+    """The estimates of the log probability of documents from chains of labels of their prefixes.
+
+    At each position a chain makes n_unused + n_sweeps sweeps over the labels before it, and p is the mean over the last
+    n_sweeps of sum_k (n_k + alpha_k) / (sum alpha + i) topic_words[w_i, k].
+
+    Parameters
+    ----------
+    starts, tokens : document d has tokens[starts[d] : starts[d + 1]], rows of `topic_words`
+    topic_words : float64 (n_words, n_components); alpha : float64 (n_components,)
+    by_position : [d] <- sum over positions of the log of the mean of p over chains
+    by_chain : [d] <- log of the mean over chains of the product of p over positions
+    """
+    n_components = len(alpha)
+    weights, counts = np.empty(n_components), np.empty(n_components)
+    logs, alpha_sum = np.empty(n_chains), alpha.sum()
+    for d in range(len(rows)):
+        first, n_tokens = starts[d], starts[d + 1] - starts[d]
+        row_key, draw = key(seed, rows[d]), 0
+        means, labels = np.zeros(n_tokens), np.empty(n_tokens, np.int64)
+        for chain in range(n_chains):
+            logs[chain] = 0.0
+            counts[:] = 0.0
+            for i in range(n_tokens):
+                word_topics, total = topic_words[tokens[first + i]], 0.0
+                for sweep in range(n_unused + n_sweeps):
+                    for j in range(i):
+                        counts[labels[j]] -= 1.0
+                        own = topic_words[tokens[first + j]]
+                        labels[j] = _drawn(weights, counts, alpha, own, uniform(row_key, draw))
+                        counts[labels[j]] += 1.0
+                        draw += 1
+                    if sweep >= n_unused:
+                        for k in range(n_components):
+                            total += (counts[k] + alpha[k]) * word_topics[k]
+                p = total / (n_sweeps * (alpha_sum + i))
+                means[i] += p / n_chains
+                logs[chain] += np.log(p)
+                labels[i] = _drawn(weights, counts, alpha, word_topics, uniform(row_key, draw))
+                counts[labels[i]] += 1.0
+                draw += 1
+        by_position[d] = np.log(means).sum()
+        largest = logs.max()
+        by_chain[d] = largest + np.log(np.exp(logs - largest).sum() / n_chains)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

@@ -1,4 +1,4 @@
-"""Records of dual topic models: their distributions, splits of a corpus' records, and scores of held-out ones.
+"""Splits of a corpus' records, for dual topic models and LDA; distributions of dual topic models, and their scores.
 
     p(row, column)   =  sum_kj row_topics_rk joint_kj column_topics_cj
     p(column | row)  =  p(row, column) / sum_k row_topics_rk joint_k.
@@ -24,7 +24,7 @@ from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
+from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.axes import mapping
@@ -32,7 +32,14 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
 
-__all__ = ["RecordDistribution", "RecordScore", "log_records", "record_distribution_of", "split_records"]
+__all__ = [
+    "RecordDistribution",
+    "RecordScore",
+    "log_records",
+    "record_distribution_of",
+    "split_records",
+    "test_counts",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +93,8 @@ def record_distribution_of(model: Any) -> RecordDistribution:
     known = getattr(model, "_model", model)
     if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel"
+            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel, or score "
+            "a model of documents with bigtopic.evaluate.held_out_records or log_predictive"
         )
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)
@@ -114,6 +122,9 @@ def split_records(
 ) -> tuple[Corpus, Corpus]:
     """Split the records of each row into train and test, as views: records are chosen when they are read.
 
+    A row is a document and its records are its tokens, for `LDA`; see `held_out_records`. For a `DualTopicModel`, see
+    `log_records`.
+
     Parameters
     ----------
     records : corpus, or its path, of whole counts
@@ -135,6 +146,23 @@ def split_records(
         [_ChosenRecords(part, test_size, seed, side) for part in corpus.parts] for side in (False, True)
     )
     return replace(corpus, parts=train, counted=False), replace(corpus, parts=test, counted=False)
+
+
+def test_counts(block: Block, test_size: float, seed: int) -> np.ndarray:
+    """How many records of each entry are in the test, float32 (nnz,); (seed, source row) determines which.
+
+    Raises
+    ------
+    InputError
+        When counts are fractional.
+    """
+    from bigtopic.evaluation import _kernels
+
+    if (block.counts != np.floor(block.counts)).any():
+        raise InputError("the corpus has fractional counts, which are not records; give a corpus of counts")
+    counts = np.empty(len(block.counts), np.float32)
+    _kernels.observed_tokens(block.indptr, block.counts, block.rows, seed, test_size, counts)
+    return counts
 
 
 class _ChosenRecords:
@@ -170,15 +198,8 @@ class _ChosenRecords:
         return f"{self.base.fingerprint}[records {self.test_size!r} {self.seed} {self.test}]"
 
     def read(self, start: int, stop: int) -> Block:
-        from bigtopic.evaluation import _kernels
-
         block = self.base.read(start, stop)
-        if (block.counts != np.floor(block.counts)).any():
-            raise InputError(
-                f"{self.name} has fractional counts, which are not records; give a corpus of counts"
-            )
-        counts = np.empty(len(block.counts), np.float32)
-        _kernels.observed_tokens(block.indptr, block.counts, block.rows, self.seed, self.test_size, counts)
+        counts = test_counts(block, self.test_size, self.seed)
         chosen: Block = with_counts(block, counts if self.test else block.counts - counts)
         return chosen
 
@@ -241,7 +262,7 @@ def log_records(
     Raises
     ------
     SettingError
-        When `model` is not a dual topic model.
+        When `model` is not a dual topic model; names the measures of models of documents.
     InputError
         When a row is not one of the model's, or the model knows no record's column.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -13,19 +13,23 @@ import numpy as np
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
+from bigtopic.inference.infer import topics_of_block, work_of
 from bigtopic.kernels import load
+from bigtopic.learning.run import Work
 from bigtopic.parallel.cluster import bounded_map, default_threads, resolve_client
 from bigtopic.parallel.progress import Progress
 from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.plan.slices import make_docs
 from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import padded
+from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = [
     "CorpusOrPath",
     "Documents",
     "Inference",
+    "OwnInference",
     "Subject",
     "documents_of",
     "fold_in",
@@ -210,6 +214,38 @@ class Subject:
         return Inference(
             self.source, mapping(self.corpus.vocabulary, self.source.vocabulary), self.corpus.n_words
         )
+
+    @property
+    def own_inference(self) -> OwnInference:
+        """How the model's method infers topics of the documents.
+
+        Raises
+        ------
+        SettingError
+            When the model is not a fitted estimator of this package.
+        """
+        model = getattr(self.model, "_model", None)
+        if not isinstance(model, TopicModel):
+            raise SettingError(
+                f"{argument('inference', 'own')}: {type(self.model).__name__} has no inference that bigtopic knows; "
+                f"give a fitted estimator of this package, or use {argument('inference', 'common')}"
+            )
+        return OwnInference(model.estimates(), work_of(model, self.corpus))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnInference:
+    """The topics of documents by the method of a model, as its `transform` infers them. Picklable for workers."""
+
+    arrays: Mapping[str, Any]
+    work: Work
+
+    def __call__(self, block: Block, width: int) -> np.ndarray:
+        """float32 (n_docs, width), with columns of zeros after the topics; words are the corpus'."""
+        topics = topics_of_block(block, self.arrays, self.work)
+        found = np.zeros((len(topics), width), np.float32)
+        found[:, : topics.shape[1]] = topics
+        return found
 
 
 @dataclass(frozen=True, eq=False)

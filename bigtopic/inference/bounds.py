@@ -34,7 +34,8 @@ def bound_of(model: TopicModel) -> Bound:
     if not isinstance(bound, Bound):
         having = [method.name for method in TABLE if isinstance(method.load_kernel().bound, Bound)]
         raise SettingError(
-            f"method {model.method.name!r} has no variational bound; methods that have one: {', '.join(having)}"
+            f"method {model.method.name!r} has no variational bound; ask for 'log-predictive' or "
+            f"'left-to-right', which every method has, or learn by one that has a bound: {', '.join(having)}"
         )
     return bound
 

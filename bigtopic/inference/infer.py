@@ -24,7 +24,7 @@ from bigtopic.state.contract.kernels import check_doc_topics
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs, Kernel
 
-__all__ = ["Inferred", "in_order", "infer", "inferring", "keyed_by_content"]
+__all__ = ["Inferred", "in_order", "infer", "inferring", "keyed_by_content", "topics_of_block", "work_of"]
 
 _AUTHOR = np.uint64(1 << 63)  # distinguishes an author from a word
 _S1, _S32 = np.uint64(1), np.uint64(32)
@@ -72,13 +72,7 @@ def infer(
     seed = checked_seed(random_state) % (1 << 62)
     if not corpus.n_docs:
         return
-    work = Work(
-        model.method.load_inference(),
-        model.inference_hyper(),
-        len(corpus.vocabulary),
-        corpus.n_authors,
-        model.id_maps(corpus),
-    )
+    work = work_of(model, corpus)
     plan = Plan(
         [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
     )
@@ -106,6 +100,22 @@ def infer(
         yield from over(tasks[n_done:], shared=(context, arrays))
 
 
+def work_of(model: TopicModel, corpus: Any) -> Work:
+    """What inferring the documents of a corpus needs, except the arrays."""
+    return Work(
+        model.method.load_inference(),
+        model.inference_hyper(),
+        len(corpus.vocabulary),
+        corpus.n_authors,
+        model.id_maps(corpus),
+    )
+
+
+def topics_of_block(block: Block, arrays: Any, work: Work, seed: int = 0) -> np.ndarray:
+    """Topics of each document of a block, float32 (n_docs, n_components), the same as from `infer`."""
+    return _doc_topics(in_order(block, work.id_maps), arrays, work, seed)
+
+
 def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:
     arrays = sharing.load_arrays(shared)
     reader = BlockReader(context.parts, ahead=0)
@@ -115,7 +125,7 @@ def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) ->
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
         rows.append(block.rows)
-        topics.append(_doc_topics(in_order(block, context.work.id_maps), arrays, context.work, context.seed))
+        topics.append(topics_of_block(block, arrays, context.work, context.seed))
         id_map = context.work.id_maps.get("word")
         known = block.counts if id_map is None else np.where(id_map[block.words] >= 0, block.counts, 0)
         tokens.append(_sums(block.indptr, known.astype(np.float64)))

@@ -19,8 +19,8 @@ CORPUS = from_matrix(TRUTH.counts)
 
 
 def completion(split="token", ratio=0.5, repeats=1, seed=0):
-    known = topics_of(TRUTH.components), None, np.zeros(80, bool)
-    return Completion(*known, 80, None, split, ratio, repeats, seed)
+    known = topics_of(TRUTH.components), None, np.zeros(80, bool), 80, np.zeros(80)
+    return Completion(*known, split, ratio, repeats, seed)
 
 
 def observed_by_row(corpus, **settings):

@@ -65,7 +65,11 @@ def distinct(n_top=3):
 
 def bits(result):
     return {
-        name: value.tobytes() if isinstance(value, np.ndarray) else value
+        name: value.tobytes()
+        if isinstance(value, np.ndarray)
+        else bits(value)
+        if isinstance(value, Result)
+        else value
         for name, value in vars(result).items()
     }
 

@@ -10,6 +10,9 @@ that bounds of models with the same kind of q compare, whatever the method that 
 On documents that the model has not learned from, L is a bound too, but a loose one: the terms of the arrays belong to
 the training documents. Compare the part of the documents alone there.
 
+exp(-L / tokens) is the bound perplexity of papers on variational methods (Mortensen 2017, equation 2.16), an upper
+bound of the perplexity under the priors: it compares variational methods of the same model, and nothing else.
+
 References
 ----------
 Hoffman, Blei, Wang, Paisley: Stochastic variational inference. JMLR 14 (2013), equation 11.
@@ -77,7 +80,10 @@ class VariationalBound(Result):
 
     @property
     def perplexity(self) -> float:
-        """exp(-value): an upper bound of the perplexity of the words under the model's priors."""
+        """exp(-value): an upper bound of the perplexity of the words under the model's priors.
+
+        Compare it only between variational methods of the same model, with the same `of`, on the same documents.
+        """
         return float(np.exp(-self.value))
 
     def details(self) -> dict[str, str]:
@@ -85,6 +91,7 @@ class VariationalBound(Result):
         return {
             "lower bound of": self.of,
             **parts,
+            "perplexity": f"at most {self.perplexity:,.1f}; compare it with variational methods of this model only",
             "bounded": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
             "words left out": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
         }
@@ -147,7 +154,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     if not isinstance(model, TopicModel):
         raise SettingError(
             f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
-            "of this package, of a method such as 'vb'"
+            "of this package, of a method such as 'vb', or ask for 'log-predictive' or 'left-to-right'"
         )
     of, mapped = bound_of(model).of, MappedModel.of(model, corpus)
     return _State(mapped, of, global_parts(mapped.model.params))

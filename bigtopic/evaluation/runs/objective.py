@@ -28,7 +28,7 @@ import numpy as np
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
+from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     Documents,

@@ -42,7 +42,7 @@ from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
+from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.measures.prevalence import prevalence
 from bigtopic.evaluation.source import top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of

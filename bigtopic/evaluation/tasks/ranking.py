@@ -36,7 +36,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
+from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.records import RecordDistribution, record_distribution_of
 from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks
 from bigtopic.inference.authors import MappedModel, candidates, known_tokens, likeliest

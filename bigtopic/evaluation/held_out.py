@@ -1,0 +1,250 @@
+"""What held-out likelihoods have in common: a log probability of each document, their ratio to tokens, and its error.
+
+    value = sum_d l_d / sum_d n_d,        standard error = sqrt(D / (D - 1) sum_d (l_d - value n_d)^2) / sum_d n_d
+
+for D documents with log probability l_d of n_d tokens: the delta method for a ratio. Documents are independent draws,
+tokens of a document are not. Pieces are keyed by source row and added in source order, so chunks and workers change
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.evaluation.base import Result
+from bigtopic.evaluation.subject import Subject
+from bigtopic.inference.known import check_known
+from bigtopic.models.dual import DUAL
+from bigtopic.state.model import TopicModel
+from bigtopic.wording import counted
+
+__all__ = [
+    "HeldOut",
+    "Scores",
+    "ratio_of_sums",
+    "refuse_dual",
+    "result_of_scores",
+    "sums",
+    "unigram",
+    "unigram_log_of",
+]
+
+
+@dataclass(frozen=True)
+class HeldOut(Result):
+    """A held-out log probability, in nats per token.
+
+    Attributes
+    ----------
+    value : pooled over all scored tokens
+    standard_error : of `value`, over documents (delta method for a ratio)
+    per_document : mean over documents of each document's own figure: nats per token, unless the measure says otherwise
+    n_tokens : scored tokens, over all repeats
+    n_docs : documents with scored tokens
+    unigram : `value` of the unigram baseline, or None if the training frequencies are unknown
+    unknown_share : share of the corpus' tokens of words that the model does not know and its training texts were not
+        left without; both are left out of the score
+    rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and scored
+        tokens of each document, in source order
+    """
+
+    value: float
+    standard_error: float
+    per_document: float
+    n_tokens: float
+    n_docs: int
+    unigram: float | None
+    unknown_share: float
+    rows: np.ndarray = field(repr=False)
+    log_likelihood: np.ndarray = field(repr=False)
+    tokens: np.ndarray = field(repr=False)
+
+    reported: ClassVar[tuple[str, ...]] = (
+        "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
+    )  # fmt: skip
+
+    @property
+    def baselines(self) -> Mapping[str, float]:
+        return {} if self.unigram is None else {"unigram model": self.unigram}
+
+    def text(self) -> str:
+        return f"{self.value:.4f} ± {self.standard_error:.4f}"
+
+    def details(self) -> dict[str, str]:
+        return {
+            "perplexity": f"{self.perplexity:,.1f}",
+            "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
+            "scored": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
+            "unknown words": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
+        }
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-value)."""
+        return float(np.exp(-self.value))
+
+    def minus(self, other: HeldOut) -> tuple[float, float]:
+        """Difference of the values and its standard error, paired by document.
+
+        Raises
+        ------
+        SettingError
+            When the two are of different measures, documents or splits.
+        """
+        if type(self) is not type(other):
+            raise SettingError(
+                f"other: {type(other).__name__} is the result of another measure; give a {type(self).__name__}"
+            )
+        if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
+            raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
+        return ratio_of_sums(self.log_likelihood - other.log_likelihood, self.tokens)
+
+    def __repr__(self) -> str:
+        base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
+        return (
+            f"{type(self).__name__}({self.value:.4f} ± {self.standard_error:.4f} nats per token, perplexity "
+            f"{self.perplexity:.1f}{base}; {counted(self.n_tokens, 'held-out token')} of "
+            f"{counted(self.n_docs, 'document')})"
+        )
+
+
+class Scores(NamedTuple):
+    """Per document, (n_docs,): source row, log probability, scored tokens, log probability of the unigram baseline
+    (nan without one), all tokens, those that the model does not know, and the log probability by the method's own
+    inference (nan where it is not asked for)."""
+
+    rows: np.ndarray
+    log_likelihood: np.ndarray
+    tokens: np.ndarray
+    unigram: np.ndarray
+    all_tokens: np.ndarray
+    unknown_tokens: np.ndarray
+    own: np.ndarray
+
+    @classmethod
+    def joined(cls, pieces: Iterable[Scores]) -> Scores:
+        """The scores of several pieces, one after the other."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+
+    def in_source_order(self) -> Scores:
+        """The same, by source row."""
+        order = np.argsort(self.rows, kind="stable")
+        return Scores(*(array[order] for array in self))
+
+
+_Kind = TypeVar("_Kind", bound=HeldOut)
+
+
+def result_of_scores(kind: type[_Kind], scores: Scores, source: Any, nothing: str, **more: Any) -> _Kind:
+    """The result of scores in source order.
+
+    Parameters
+    ----------
+    kind : `HeldOut` or a class derived from it
+    source : the topics
+    nothing : what to do when no document has scored tokens, for the error
+    more : fields of the derived class, or replacements
+
+    Raises
+    ------
+    InputError
+        When no document has scored tokens.
+    VocabularyMismatch
+        See `inference.known`.
+    """
+    n_unknown, n_all = float(scores.unknown_tokens.sum()), float(scores.all_tokens.sum())
+    check_known(source, n_unknown, n_all)
+    scored = scores.tokens > 0
+    if not scored.any():
+        raise InputError(f"{argument('corpus')}: {nothing}")
+    total, tokens, base = scores.log_likelihood[scored], scores.tokens[scored], scores.unigram[scored]
+    value, error = ratio_of_sums(total, tokens)
+    fields: dict[str, Any] = {
+        "value": value,
+        "standard_error": error,
+        "per_document": float(np.mean(total / tokens)),
+        "n_tokens": float(tokens.sum()),
+        "n_docs": int(scored.sum()),
+        "unigram": None if np.isnan(base).any() else ratio_of_sums(base, tokens)[0],
+        "unknown_share": n_unknown / n_all,
+        "rows": scores.rows[scored],
+        "log_likelihood": total,
+        "tokens": tokens,
+    }
+    return kind(**{**fields, **more})
+
+
+def ratio_of_sums(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+    """sum(total) / sum(tokens) and its standard error over documents (delta method); nan for one document."""
+    value = total.sum() / tokens.sum()
+    n_docs = len(tokens)
+    if n_docs < 2:
+        return float(value), float("nan")
+    residual = total - value * tokens
+    return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())
+
+
+def sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum of the entries of each document, float64 (n_docs,); independent of the other documents."""
+    lengths = np.diff(indptr)
+    found = np.zeros(len(lengths))
+    if len(values):
+        found[lengths > 0] = np.add.reduceat(values.astype(np.float64), indptr[:-1][lengths > 0])
+    return found
+
+
+_SMOOTHING = 0.5
+
+
+def unigram(counted: Vocabulary, words: Vocabulary | None = None) -> np.ndarray | None:
+    """Probability of each word of `words`, float64 (n_words,); None when `counted` has no frequencies.
+
+    Frequencies plus half a token for every word, normalised.
+
+    Parameters
+    ----------
+    counted : a vocabulary with frequencies, such as a training corpus'
+    words : the vocabulary wanted; None for `counted` itself
+    """
+    frequency = counted.frequency
+    if frequency is None:
+        return None
+    if words is not None:
+        ids = words.mapping_to(counted)
+        frequency = np.where(ids >= 0, frequency[ids], 0)
+    smoothed = frequency + _SMOOTHING
+    return smoothed / smoothed.sum()
+
+
+def unigram_log_of(subject: Subject) -> np.ndarray:
+    """Log probability of each of the model's words in the training documents, float64 (n_words,); nan if unknown."""
+    source, train = subject.source, subject.train
+    if train is None and isinstance(subject.vocabulary, Corpus):
+        train = subject.vocabulary
+    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
+    known = source.vocabulary if train is None else train.recounted().vocabulary
+    baseline = unigram(known, source.vocabulary)
+    return np.full(source.n_words, np.nan) if baseline is None else np.log(baseline)
+
+
+def refuse_dual(model: Any, name: str) -> None:
+    """Refuse a dual topic model for the measure `name`, which is of documents.
+
+    Raises
+    ------
+    SettingError
+        When it is one; names the function that scores it.
+    """
+    known = getattr(model, "_model", model)
+    if isinstance(known, TopicModel) and set(DUAL.arrays) <= set(known.params.arrays):
+        raise SettingError(
+            f"{argument('model')}: {type(model).__name__} has topics of rows and of columns, which {name!r} does not "
+            "score; use bigtopic.evaluate.log_records with the held-out records of split_records"
+        )

@@ -7,7 +7,7 @@ from numba import njit
 
 from bigtopic.kernels.support.random import key, uniform
 
-__all__ = ["count_pairs", "held_out_log", "observed_tokens", "observed_types"]
+__all__ = ["count_pairs", "count_windows", "held_out_log", "observed_tokens", "observed_types"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -94,3 +94,49 @@ def count_pairs(indptr, words, first, places, counts):
                     if present[topic, a] <= present[topic, b]:
                         counts[topic, present[topic, a], present[topic, b]] += 1
             n_present[topic] = 0
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def count_windows(indptr, words, first, places, window, counts):
+    """The same by window of text: counts[t, i, j] += 1 for each run of `window` tokens, see `evaluation.cooccurrence`.
+
+    A word is in the window from the step at which it enters to the one at which it leaves: of each two, the steps that
+    they share are added when one of them leaves.
+
+    Parameters
+    ----------
+    indptr, words : tokens of documents in order, int32; -1 for those that are not top words
+    window : tokens
+    """
+    n_components, n = counts.shape[0], counts.shape[1]
+    n_inside = np.zeros(len(first) - 1, np.int64)
+    since = np.full(
+        (n_components, n), -1, np.int64
+    )  # the step at which a word entered; -1: it is not in the window
+    for d in range(len(indptr) - 1):
+        start, stop = indptr[d], indptr[d + 1]
+        if start == stop:
+            continue
+        n_steps = max(stop - start - window, 0) + 1
+        # token `at` enters at step at - start - window + 1, or with the first, and leaves `window` steps later
+        for at in range(start, stop + window):
+            step = max(at - start - window + 1, 0)
+            leaves, word = at - window, -1
+            if leaves >= start:
+                word = words[leaves]
+            if word >= 0:
+                n_inside[word] -= 1
+                if n_inside[word] == 0:
+                    end = min(step, n_steps)
+                    for place in range(first[word], first[word + 1]):
+                        t, i = places[place] // n, places[place] % n
+                        for j in range(n):
+                            if since[t, j] >= 0:
+                                counts[t, min(i, j), max(i, j)] += end - max(since[t, i], since[t, j])
+                        since[t, i] = -1
+            if at < stop and words[at] >= 0:
+                word = words[at]
+                n_inside[word] += 1
+                if n_inside[word] == 1:
+                    for place in range(first[word], first[word + 1]):
+                        since[places[place] // n, places[place] % n] = step

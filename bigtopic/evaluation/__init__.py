@@ -10,6 +10,7 @@ from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
+from bigtopic.evaluation.postings import Postings, index
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
@@ -18,6 +19,7 @@ __all__ = [
     "Evaluation",
     "LogPredictive",
     "Measure",
+    "Postings",
     "Prevalence",
     "RecordScore",
     "Result",
@@ -28,6 +30,7 @@ __all__ = [
     "bound",
     "by_author",
     "coherence",
+    "index",
     "log_predictive",
     "log_records",
     "measure",

@@ -9,7 +9,7 @@ a word that is in no document are left out, and their share is reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from bigtopic.evaluation.cooccurrence import (
     prepare_windows,
 )
 from bigtopic.evaluation.measuring import result_of
+from bigtopic.evaluation.postings import Postings
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed, renamed_attribute
@@ -76,7 +77,7 @@ class Coherence(Result):
 @answering
 def coherence(
     model: Any,
-    corpus: CorpusOrPath,
+    corpus: CorpusOrPath | Postings,
     measure: str = "npmi",
     n_top: int = 10,
     client: Any = None,
@@ -90,7 +91,8 @@ def coherence(
     ----------
     model : see `topics_of`, or a list of topics, each a list of words, best first
     corpus : the reference documents, or the path of their corpus: those that the model learned from, held-out ones, or
-        another corpus; words are matched by name. A word counts once per document, or per window
+        another corpus; words are matched by name. A word counts once per document, or per window. Or its postings, see
+        `bigtopic.evaluate.index`, which save the pass
     measure : by document "npmi", "pmi", "lcp" or "umass"; by window of the text that the corpus has kept "c-npmi",
         "c-uci" or "c-v"
     n_top : top words of each topic, at least 2
@@ -105,7 +107,7 @@ def coherence(
     ------
     SettingError
         When `measure` or `n_top` is not allowed, topics given as lists have fewer than `n_top` words, or a measure by
-        window is asked of a corpus without texts, of n-grams, or of a tokeniser with functions.
+        window is asked of postings, a corpus without texts, of n-grams, or of a tokeniser with functions.
     VocabularyMismatch
         When no top word is in the corpus.
     InputError
@@ -121,8 +123,31 @@ def coherence(
         raise SettingError(
             f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"
         )
+    kind = kinds[measure]
+    if isinstance(corpus, Postings):
+        kind, corpus = _of_postings(kind, corpus, n_threads), corpus.corpus
     subject = Subject(model, documents_of(corpus), vocabulary)
-    return result_of(kinds[measure], subject, {"n_top": n_top}, client, n_threads)
+    return result_of(kind, subject, {"n_top": n_top}, client, n_threads)
+
+
+def _of_postings(measure: Measure, postings: Postings, n_threads: int | None) -> Measure:
+    """The measure, which takes its counts from the postings instead of a pass.
+
+    Raises
+    ------
+    SettingError
+        When it counts windows of text.
+    """
+    if measure.texts:
+        raise SettingError(
+            f"{argument('measure', measure.name)}: counts windows of text, which postings do not have; give the corpus"
+        )
+    return replace(
+        measure,
+        of_block=None,
+        combine=None,
+        finish=lambda state, total: measure.finish(state, postings.counts(state, n_threads)),
+    )
 
 
 PairScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]

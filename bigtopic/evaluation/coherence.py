@@ -181,9 +181,10 @@ def of_topics(name: str, score: TopicScore, *, window: int = 0, **card: Any) -> 
 
 def _measure(name: str, scored: Any, window: int, card: Mapping[str, Any]) -> Measure:
     settings = {"n_top": Setting(10, "Top words per topic, for coherence.", formerly="topn")}
-    counted = (prepare_windows(window), of_windows) if window else (prepare_documents, of_documents)
+    prepare = prepare_windows(window) if window else prepare_documents
+    of_block = of_windows if window else of_documents
     finish = partial(_finish, name, scored)
-    return Measure(name, *counted, add, finish, settings=settings, texts=window > 0, **card)
+    return Measure(name, prepare, of_block, add, finish, settings=settings, texts=window > 0, **card)
 
 
 def _finish(name: str, scored: Any, state: State, counts: Counts) -> Coherence:

@@ -128,7 +128,9 @@ def _write(corpus: Corpus, path: str, head: bytes) -> None:
     with Path(path).open("wb") as file:
         file.write(head)
         file.write(starts.astype("<i8").tobytes())
-        file.truncate(_HEAD + starts.nbytes + 4 * int(starts[-1]))
+        left = 4 * int(starts[-1])
+        while left:  # written, because a full disk is an error here, but ends the process when a map finds it
+            left -= file.write(bytes(min(left, 1 << 24)))
     _, documents = _arrays(path, corpus.n_words, "r+")
     after, first = starts[:-1].copy(), 0
     for block in corpus.blocks():

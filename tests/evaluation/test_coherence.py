@@ -99,6 +99,21 @@ def test_values_by_hand(measure, words, expected):
     assert found.omitted == pytest.approx(2 / 3 if words == "acb" else 0)
 
 
+def test_npmi_is_bounded_and_free_of_the_base_of_its_logarithms():
+    ids, _ = top_words(topics_of(TRUTH.components), 8)
+    words = [[str(word) for word in topic] for topic in ids]
+    pairs = [[u, v] for topic in words for i, u in enumerate(topic) for v in topic[i + 1 :]]
+    corpus = from_matrix(TRUTH.counts, [str(word) for word in range(60)])
+    found = coherence(pairs, corpus, n_top=2).per_topic
+    assert found.min() >= -1 and found.max() <= 1
+    present = TRUTH.counts.toarray() > 0
+    u, v = np.array(pairs, int).T
+    both, own, other = ((present[:, x] & present[:, y]).mean(axis=0) for x, y in ((u, v), (u, u), (v, v)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        base_2 = np.where(both > 0, np.log2(both / (own * other)) / -np.log2(both), -1)
+    np.testing.assert_allclose(found, base_2, atol=1e-12)
+
+
 def test_words_that_no_document_can_score_are_an_error():
     for measure, words in (("pmi", "ac"), ("npmi", "af"), ("npmi", "ff")):
         with pytest.raises(InputError, match="its 6 documents hold no pair of top words of a topic that"):

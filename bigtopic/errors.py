@@ -22,6 +22,7 @@ __all__ = [
     "ON_THREADS",
     "OR_NONE",
     "WITH_AUTHORS",
+    "WITH_TEXT",
     "ArgumentError",
     "BigtopicError",
     "BigtopicWarning",
@@ -128,6 +129,7 @@ WITH_AUTHORS = either(
     "ingest them with authors=",
     "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
 )
+WITH_TEXT = either("ingest its source with keep_text=True", "pass --keep-text to 'bigtopic ingest'")
 
 
 class _Worded:

@@ -18,12 +18,11 @@ from bigtopic.corpus.select import by_positions
 from bigtopic.corpus.stored.ingestion_record import Ingestion
 from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError, did_you_mean, either
+from bigtopic.errors import WITH_TEXT, SettingError, did_you_mean
 from bigtopic.types import Block
 
 __all__ = ["Document", "DocumentsInParts"]
 
-_KEEP = either("ingest its source with keep_text=True", "pass --keep-text to 'bigtopic ingest'")
 _NO_ROW = np.iinfo(np.int64).max
 
 
@@ -230,7 +229,7 @@ class DocumentsInParts:
             When the corpus has no text.
         """
         if not self.has_text:
-            raise SettingError(f"this corpus has no text; {_KEEP}")
+            raise SettingError(f"this corpus has no text; {WITH_TEXT}")
         return self._values(lambda part: part.texts(0, part.n_docs), order)
 
     def _known_columns(self, names: Iterable[str]) -> list[str]:

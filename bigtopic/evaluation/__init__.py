@@ -14,6 +14,7 @@ from bigtopic.evaluation.measures.left_to_right import LeftToRight, left_to_righ
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
+from bigtopic.evaluation.postings import Postings, index
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.runs.alignment import Alignment, Stability, align, stability
 from bigtopic.evaluation.runs.objective import OPEStability, ope_stability
@@ -43,6 +44,7 @@ __all__ = [
     "Measure",
     "OPEStability",
     "PooledScore",
+    "Postings",
     "Prevalence",
     "RankingScore",
     "RecordScore",
@@ -62,6 +64,7 @@ __all__ = [
     "compare",
     "document_intrusion",
     "held_out_records",
+    "index",
     "left_to_right",
     "log_predictive",
     "log_records",

@@ -9,6 +9,9 @@ from bigtopic.kernels.support.random import key, uniform
 
 __all__ = [
     "count_pairs",
+    "count_postings",
+    "count_windows",
+    "fill_postings",
     "held_out_log",
     "left_to_right",
     "observed_tokens",
@@ -166,6 +169,7 @@ def count_pairs(indptr, words, first, places, counts):
     counts : int64 (n_components, n, n); the diagonal counts the documents of each word
     """
     n_components, n = counts.shape[0], counts.shape[1]
+    topics, positions = places // n, places % n
     present = np.empty((n_components, n), np.int64)
     n_present = np.zeros(n_components, np.int64)
     touched = np.empty(n_components, np.int64)
@@ -174,16 +178,107 @@ def count_pairs(indptr, words, first, places, counts):
         for entry in range(indptr[d], indptr[d + 1]):
             word = words[entry]
             for at in range(first[word], first[word + 1]):
-                topic = places[at] // n
+                topic = topics[at]
                 if n_present[topic] == 0:
                     touched[n_touched] = topic
                     n_touched += 1
-                present[topic, n_present[topic]] = places[at] % n
+                present[topic, n_present[topic]] = positions[at]
                 n_present[topic] += 1
         for at in range(n_touched):
             topic = touched[at]
             for a in range(n_present[topic]):
-                for b in range(n_present[topic]):
-                    if present[topic, a] <= present[topic, b]:
-                        counts[topic, present[topic, a], present[topic, b]] += 1
+                i = present[topic, a]
+                for b in range(a + 1):
+                    j = present[topic, b]
+                    counts[topic, min(i, j), max(i, j)] += 1
             n_present[topic] = 0
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def count_windows(indptr, words, first, places, window, counts):
+    """The same by window of text: counts[t, i, j] += 1 for each run of `window` tokens, see `evaluation.cooccurrence`.
+
+    A word is in the window from the step at which it enters to the one at which it leaves: of each two, the steps that
+    they share are added when one of them leaves.
+
+    Parameters
+    ----------
+    indptr, words : tokens of documents in order, int32; -1 for those that are not top words
+    window : tokens
+    """
+    n_components, n = counts.shape[0], counts.shape[1]
+    n_inside = np.zeros(len(first) - 1, np.int64)
+    since = np.full(
+        (n_components, n), -1, np.int64
+    )  # the step at which a word entered; -1: it is not in the window
+    for d in range(len(indptr) - 1):
+        start, stop = indptr[d], indptr[d + 1]
+        if start == stop:
+            continue
+        n_steps = max(stop - start - window, 0) + 1
+        # token `at` enters at step at - start - window + 1, or with the first, and leaves `window` steps later
+        for at in range(start, stop + window):
+            step = max(at - start - window + 1, 0)
+            leaves, word = at - window, -1
+            if leaves >= start:
+                word = words[leaves]
+            if word >= 0:
+                n_inside[word] -= 1
+                if n_inside[word] == 0:
+                    end = min(step, n_steps)
+                    for place in range(first[word], first[word + 1]):
+                        t, i = places[place] // n, places[place] % n
+                        for j in range(n):
+                            if since[t, j] >= 0:
+                                counts[t, min(i, j), max(i, j)] += end - max(since[t, i], since[t, j])
+                        since[t, i] = -1
+            if at < stop and words[at] >= 0:
+                word = words[at]
+                n_inside[word] += 1
+                if n_inside[word] == 1:
+                    for place in range(first[word], first[word + 1]):
+                        since[places[place] // n, places[place] % n] = step
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def fill_postings(indptr, words, first, after, documents):
+    """documents[after[w]] <- the number of each document that holds w, from `first` on; after[w] moves on by one."""
+    for d in range(len(indptr) - 1):
+        for entry in range(indptr[d], indptr[d + 1]):
+            documents[after[words[entry]]] = first + d
+            after[words[entry]] += 1
+
+
+_PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_EIGHTS, _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_1, _2, _4, _56, _63 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56), np.uint64(63)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def count_postings(starts, documents, ids, bits, counts):
+    """counts[t, i, j] <- documents that hold both the i-th and the j-th top word of topic t (i <= j).
+
+    Parameters
+    ----------
+    starts, documents : word w is in the documents `documents[starts[w] : starts[w + 1]]`
+    ids : words, int64 (n_components, n); -1 for those that are in no document
+    bits : uint64 (n, at least documents / 64), scratch
+    """
+    n_components, n = ids.shape
+    for t in range(n_components):
+        bits[:] = 0
+        for i in range(n):
+            if ids[t, i] >= 0:
+                for at in range(starts[ids[t, i]], starts[ids[t, i] + 1]):
+                    if documents[at] >> 6 < bits.shape[1]:  # a damaged file must not write elsewhere
+                        bits[i, documents[at] >> 6] |= _1 << (np.uint64(documents[at]) & _63)
+        for i in range(n):
+            for j in range(i, n):
+                total = np.uint64(0)
+                for at in range(bits.shape[1]):
+                    both = bits[i, at] & bits[j, at]  # and its bits, counted in pairs, fours and eights
+                    both -= (both >> _1) & _PAIRS
+                    both = (both & _FOURS) + ((both >> _2) & _FOURS)
+                    both = (both + (both >> _4)) & _EIGHTS
+                    total += (both * _BYTES) >> _56
+                counts[t, i, j] = total

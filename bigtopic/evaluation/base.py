@@ -187,6 +187,7 @@ class Measure:
     finish : (state, total) -> `Result`; the total is None when `of_block` is None
     start : state -> the total before the first block; None: the first piece is the first total
     doc_topics : whether `of_block` uses `Documents.doc_topics`; the topics are then sent to workers too
+    texts : whether `of_block` uses `Documents.texts`; they are then read, too
     settings : {name: `Setting`}; options of the command line
     held_out : meaningful only for documents that the model was not trained on
     default : used when the user names no measures, and shown in every report
@@ -207,6 +208,7 @@ class Measure:
     finish: Callable[[Any, Any], Result]
     start: Callable[[Any], Any] | None = None
     doc_topics: bool = False
+    texts: bool = False
     settings: Mapping[str, Setting] = field(default_factory=dict)
     held_out: bool = False
     default: bool = False

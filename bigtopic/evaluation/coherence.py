@@ -1,33 +1,41 @@
 """Coherence: whether the top words of a topic occur in the same documents, or are used by the same authors.
 
-Measures of coherence differ in how they score a pair of words, of which D(u), D(v) and D(u, v) of D documents hold the
-first, the second and both. Each is a file in `measures/`, made by `of_pairs`; one count of pairs serves all of them.
-Pairs with a word that is in no document are left out, and their share is reported.
+Measures of coherence differ in how they score a pair of words, of which D(u), D(v) and D(u, v) of D documents, or of D
+windows of their text, hold the first, the second and both. Each is a file in `measures/`, made by `of_pairs` or
+`of_topics`; one count of pairs serves all that count documents, and one all that count windows of one size. Pairs with
+a word that is in no document are left out, and their share is reported.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, VocabularyMismatch, argument
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
+from bigtopic.evaluation.cooccurrence import (
+    Counts,
+    State,
+    add,
+    of_documents,
+    of_windows,
+    prepare_documents,
+    prepare_windows,
+)
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.source import top_words
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
-from bigtopic.kernels.support.entry import frozen
+from bigtopic.evaluation.postings import Postings
+from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed, renamed_attribute
 
-__all__ = ["Coherence", "by_author", "coherence", "of_pairs"]
+__all__ = ["Coherence", "by_author", "coherence", "of_pairs", "of_topics"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,8 @@ class Coherence(Result):
     ----------
     value : mean over topics
     per_topic : float64 (n_components,); nan for a topic without a pair that could be scored
-    omitted : share of the pairs left out because a word is in no document of the corpus
+    omitted : share of the pairs left out: those with a word that is in no document of the corpus, and, where the
+        measure says so, those that never occur together
     measure, n_top, n_docs : name of the measure, top words per topic, documents of the corpus
     """
 
@@ -68,7 +77,7 @@ class Coherence(Result):
 @answering
 def coherence(
     model: Any,
-    corpus: CorpusOrPath,
+    corpus: CorpusOrPath | Postings,
     measure: str = "npmi",
     n_top: int = 10,
     client: Any = None,
@@ -81,8 +90,11 @@ def coherence(
     Parameters
     ----------
     model : see `topics_of`, or a list of topics, each a list of words, best first
-    corpus : the reference documents, or the path of their corpus; a word counts once per document
-    measure : "npmi", "umass", or another of `of_pairs`
+    corpus : the reference documents, or the path of their corpus: those that the model learned from, held-out ones, or
+        another corpus; words are matched by name. A word counts once per document, or per window. Or its postings, see
+        `bigtopic.evaluate.index`, which save the pass
+    measure : by document "npmi", "pmi", "lcp" or "umass"; by window of the text that the corpus has kept "c-npmi",
+        "c-uci" or "c-v"
     n_top : top words of each topic, at least 2
     client, n_threads : see `log_predictive`
     vocabulary : see `topics_of`
@@ -94,109 +106,120 @@ def coherence(
     Raises
     ------
     SettingError
-        When `measure` or `n_top` is not allowed, or topics given as lists have fewer than `n_top` words.
+        When `measure` or `n_top` is not allowed, topics given as lists have fewer than `n_top` words, or a measure by
+        window is asked of postings, a corpus without texts, of n-grams, or of a tokeniser with functions.
     VocabularyMismatch
         When no top word is in the corpus.
+    InputError
+        When no topic can be scored because its documents do not hold the words.
+
+    References
+    ----------
+    Roeder, Both, Hinneburg: Exploring the space of topic coherence measures. WSDM 2015.
     """
     known = map(measures.load, measures.names())
-    kinds = {found.name: found for found in known if found.of_block is _of_block}
+    kinds = {found.name: found for found in known if found.combine is add}
     if measure not in kinds:
         raise SettingError(
             f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"
         )
+    kind = kinds[measure]
+    if isinstance(corpus, Postings):
+        kind, corpus = _of_postings(kind, corpus, n_threads), corpus.corpus
     subject = Subject(model, documents_of(corpus), vocabulary)
-    return result_of(kinds[measure], subject, {"n_top": n_top}, client, n_threads)
+    return result_of(kind, subject, {"n_top": n_top}, client, n_threads)
+
+
+def _of_postings(measure: Measure, postings: Postings, n_threads: int | None) -> Measure:
+    """The measure, which takes its counts from the postings instead of a pass.
+
+    Raises
+    ------
+    SettingError
+        When it counts windows of text.
+    """
+    if measure.texts:
+        raise SettingError(
+            f"{argument('measure', measure.name)}: counts windows of text, which postings do not have; give the corpus"
+        )
+    return replace(
+        measure,
+        of_block=None,
+        combine=None,
+        finish=lambda state, total: measure.finish(state, postings.counts(state, n_threads)),
+    )
 
 
 PairScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
+TopicScore = Callable[[np.ndarray, int], np.ndarray]
 
 
-def of_pairs(name: str, score: PairScore, *, mean: bool = True, **card: Any) -> Measure:
-    """Make a measure of coherence.
+def of_pairs(name: str, score: PairScore, *, mean: bool = True, window: int = 0, **card: Any) -> Measure:
+    """Make a measure of coherence from a score of pairs.
 
     Parameters
     ----------
     name : name of the measure
-    score : (higher, lower, both, n_docs) -> the score of each pair: from the numbers of documents that hold its higher
-        ranked word, its lower ranked word, and both, float64 (n_components, n_pairs), and of all documents. Scores of
-        pairs with a word that is in no document are ignored
+    score : (higher, lower, both, n_docs) -> the score of each pair, nan for one that is left out: from the numbers of
+        documents that hold its higher ranked word, its lower ranked word, and both, float64 (n_components, n_pairs),
+        and of all documents. Pairs with a word that is in no document are left out whatever their score
     mean : a topic's score is the mean over its pairs; False: the sum
+    window : count windows of so many tokens instead of documents, see `bigtopic.evaluation.cooccurrence`
     card : title, meaning and so on, see `Measure`
     """
-    finish = partial(_finish, name, score, mean)
-    settings = {"n_top": Setting(10, "Top words per topic, for coherence.", formerly="topn")}
-    return Measure(name, _prepare, _of_block, operator.add, finish, settings=settings, **card)
+    return _measure(name, partial(_of_pairs, score, mean), window, card)
 
 
-class _State(NamedTuple):
-    """Where the words of the corpus are among the top words of topics.
+def of_topics(name: str, score: TopicScore, *, window: int = 0, **card: Any) -> Measure:
+    """The same from a score of whole topics.
 
-    first, places : word w of the corpus is a top word at places[first[w] : first[w + 1]], topic * n_top + position
-    shape : (n_components, n_top)
-    n_docs : documents of the corpus
+    score : (pairs, n_docs) -> float64 (n_components,), nan for a topic that cannot be scored: from `Counts.pairs`,
+        float64, below the diagonal too, in which a word that is in no document has zeros, and the number of documents
     """
-
-    first: np.ndarray
-    places: np.ndarray
-    shape: tuple[int, int]
-    n_docs: int
+    return _measure(name, partial(_of_topics, score), window, card)
 
 
-def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
-    n_top, corpus = settings["n_top"], subject.corpus
-    if n_top < 2:
-        raise SettingError(f"{argument('n_top')}: a pair needs at least 2 words, found {n_top!r}")
-    ids = _top_ids(subject, n_top)
-    if (ids < 0).all():
-        raise VocabularyMismatch(
-            "none of the topics' top words is in the corpus; measure on the corpus that the topics come from"
+def _measure(name: str, scored: Any, window: int, card: Mapping[str, Any]) -> Measure:
+    settings = {"n_top": Setting(10, "Top words per topic, for coherence.", formerly="topn")}
+    prepare = prepare_windows(window) if window else prepare_documents
+    of_block = of_windows if window else of_documents
+    finish = partial(_finish, name, scored)
+    return Measure(name, prepare, of_block, add, finish, settings=settings, texts=window > 0, **card)
+
+
+def _finish(name: str, scored: Any, state: State, counts: Counts) -> Coherence:
+    per_topic, omitted = scored(counts)
+    if np.isnan(per_topic).all():
+        raise InputError(
+            f"{argument('corpus')}: its {state.n_docs:,} documents hold no pair of top words of a topic that {name!r} "
+            "could score; measure on documents that use the topics' words, or take larger topics with "
+            f"{argument('n_top')}"
         )
-    flat = ids.ravel()
-    places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
-    first = np.searchsorted(flat[places], np.arange(corpus.n_words + 1))
-    return _State(first.astype(np.int64), places.astype(np.int64), ids.shape, corpus.n_docs)
+    return Coherence(float(np.nanmean(per_topic)), per_topic, omitted, name, state.shape[1], state.n_docs)
 
 
-def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
-    """Corpus ids of the top words, int64 (n_components, n_top); -1 for words the corpus does not have."""
-    topics, vocabulary = subject.model, subject.corpus.vocabulary
-    if isinstance(topics, list | tuple):
-        short = [number for number, words in enumerate(topics) if len(words) < n_top]
-        if short or not topics:
-            raise SettingError(f"{argument('n_top', n_top)}: topics {short or 'given'} have fewer words")
-        return np.stack([vocabulary.index_of(words[:n_top]) for words in topics]).astype(np.int64)
-    source = subject.source
-    if n_top > source.n_words:
-        raise SettingError(f"{argument('n_top', n_top)}: the model has only {source.n_words} words")
-    ids, _ = top_words(source, n_top)
-    return source.vocabulary.mapping_to(vocabulary).astype(np.int64)[ids]
-
-
-def _of_block(state: _State, documents: Documents) -> np.ndarray:
-    """Documents of the block that hold pairs of top words, int64 (n_components, n_top, n_top). See `count_pairs`."""
-    from bigtopic.evaluation._kernels import count_pairs
-
-    block = documents.block
-    counts = np.zeros((*state.shape, state.shape[1]), np.int64)
-    where = frozen(state.first, np.int64), frozen(state.places, np.int64)
-    count_pairs(frozen(block.indptr, np.int64), frozen(block.words, np.int32), *where, counts)
-    return counts
-
-
-def _finish(name: str, score: PairScore, mean: bool, state: _State, counts: np.ndarray) -> Coherence:
-    n_components, n_top = state.shape
-    i, j = np.triu_indices(n_top, k=1)
-    documents = np.diagonal(counts, axis1=1, axis2=2).astype(np.float64)
-    higher, lower, both = documents[:, i], documents[:, j], counts[:, i, j].astype(np.float64)
+def _of_pairs(score: PairScore, mean: bool, counts: Counts) -> tuple[np.ndarray, float]:
+    """Scores of topics from those of their pairs, and the share of pairs left out."""
+    i, j = np.triu_indices(counts.pairs.shape[1], k=1)
+    each = np.diagonal(counts.pairs, axis1=1, axis2=2).astype(np.float64)
+    higher, lower, both = each[:, i], each[:, j], counts.pairs[:, i, j].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = np.where((higher == 0) | (lower == 0), np.nan, score(higher, lower, both, state.n_docs))
+        pairs = np.where((higher == 0) | (lower == 0), np.nan, score(higher, lower, both, counts.n))
     judged = ~np.isnan(pairs)
-    total = np.where(judged, pairs, 0).sum(axis=1)
-    n_judged = judged.sum(axis=1)
-    per_topic = np.full(n_components, np.nan)
+    total, n_judged = np.where(judged, pairs, 0).sum(axis=1), judged.sum(axis=1)
+    per_topic = np.full(len(pairs), np.nan)
     np.divide(total, n_judged if mean else 1, out=per_topic, where=n_judged > 0)
-    value = float(np.nanmean(per_topic)) if judged.any() else float("nan")
-    return Coherence(value, per_topic, float(1 - judged.mean()), name, n_top, state.n_docs)
+    return per_topic, float(1 - judged.mean())
+
+
+def _of_topics(score: TopicScore, counts: Counts) -> tuple[np.ndarray, float]:
+    """Scores of topics, and the share of pairs with a word that is in no document."""
+    upper = counts.pairs.astype(np.float64)
+    pairs = upper + np.triu(upper, 1).transpose(0, 2, 1)
+    used = np.diagonal(upper, axis1=1, axis2=2) > 0
+    i, j = np.triu_indices(upper.shape[1], k=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return score(pairs, counts.n), float(1 - (used[:, i] & used[:, j]).mean())
 
 
 def by_author(corpus: Any) -> Corpus:

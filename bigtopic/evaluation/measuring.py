@@ -170,8 +170,9 @@ def results_of(
     if of_blocks := [question for question in questions if question.measure.of_block is not None]:
         inference = subject.inference if any(q.measure.doc_topics for q in of_blocks) else None
         asked = [(q.measure.name, q.measure.of_block, q.state) for q in of_blocks]
+        texts = any(q.measure.texts for q in of_blocks)
         for pieces in over_blocks(
-            partial(_pieces, asked, inference), subject.corpus, title, client, n_threads
+            partial(_pieces, asked, inference), subject.corpus, title, client, n_threads, texts
         ):
             for question, piece in zip(of_blocks, pieces, strict=True):
                 question.add(piece)
@@ -199,9 +200,14 @@ class _Question:
             self.total = self.measure.combine(self.total, piece)
 
 
-def _pieces(asked: Sequence[tuple[str, Any, Any]], inference: Inference | None, block: Block) -> list[Any]:
+def _pieces(
+    asked: Sequence[tuple[str, Any, Any]],
+    inference: Inference | None,
+    block: Block,
+    texts: np.ndarray | None = None,
+) -> list[Any]:
     """The pieces of one block, for each measure that is asked, with its state: pure, and sent to workers."""
-    documents, pieces = Documents(block, inference), []
+    documents, pieces = Documents(block, inference, texts), []
     for name, of_block, state in asked:
         with noting(f"measure {name!r}: of_block"):
             pieces.append(of_block(state, documents))

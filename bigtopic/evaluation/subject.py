@@ -74,22 +74,26 @@ def documents_of(corpus: Any, name: str = "corpus") -> Corpus:
 
 
 def over_blocks(
-    measure: Callable[[Block], Any],
+    measure: Callable[..., Any],
     corpus: Corpus,
     description: str,
     client: Any = None,
     n_threads: int | None = None,
+    texts: bool = False,
 ) -> Iterator[Any]:
     """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
 
-    Workers read their own blocks; `measure` is sent to them once.
+    With `texts`, it is `measure(block, the documents' texts)`. Workers read their own blocks; `measure` is sent to them
+    once.
     """
 
     client = resolve_client(client)
     workers = {"client": client, "n_threads": n_threads or default_threads()}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
     with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
-        for n_docs, result in bounded_map(_run, corpus.spans(n_entries), shared=(_Task(measure),), **workers):
+        for n_docs, result in bounded_map(
+            _run, corpus.spans(n_entries), shared=(_Task(measure, texts),), **workers
+        ):
             progress.update(n_docs)
             yield result
 
@@ -97,13 +101,14 @@ def over_blocks(
 class _Task:
     """Hides a callable from Dask, which would otherwise take it for a task."""
 
-    def __init__(self, measure: Callable[[Block], Any]) -> None:
-        self.measure = measure
+    def __init__(self, measure: Callable[..., Any], texts: bool) -> None:
+        self.measure, self.texts = measure, texts
 
 
 def _run(task: _Task, span: tuple[Any, int, int]) -> tuple[int, Any]:
     part, start, stop = span
-    return stop - start, task.measure(part.read(start, stop))
+    texts = (part.texts(start, stop),) if task.texts else ()
+    return stop - start, task.measure(part.read(start, stop), *texts)
 
 
 def fold_in(
@@ -268,10 +273,11 @@ class Documents:
     Attributes
     ----------
     block : `Block` with the word ids of the corpus
+    texts : object (n_docs,) of str, for measures that declare `texts`
     """
 
-    def __init__(self, block: Block, inference: Inference | None) -> None:
-        self.block = block
+    def __init__(self, block: Block, inference: Inference | None, texts: np.ndarray | None = None) -> None:
+        self.block, self.texts = block, texts
         self._inference = inference
 
     @property

@@ -73,7 +73,7 @@ def test_it_is_in_the_help_with_its_settings(longest_document):
     shown = " ".join(run("evaluate", "--help").output.split())
     assert "log-predictive|longest-document|npmi|" in shown
     assert "--factor FLOAT What the length is multiplied with. [default: 1.0]" in shown
-    assert re.search(r"\[default: \([^\]]*longest-document: 7[;)]", shown)
+    assert re.search(r"\[default: \([^\]]*longest-\s?document: 7[;)]", shown)
     assert "longest-document" in run("report", "--help").output
 
 

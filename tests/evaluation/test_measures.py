@@ -3,11 +3,13 @@
 import json
 import operator
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
@@ -27,9 +29,24 @@ from bigtopic.evaluation import (
 from bigtopic.evaluation.base import Result
 
 TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, random_state=2)
-CORPUS = from_matrix(TRUTH.counts)
+
+
+def with_texts(corpus):
+    """The corpus, whose documents' texts are their words in alphabetical order."""
+    words, (part,) = np.array(corpus.vocabulary[:], object), corpus.parts
+    block = part.block
+    tokens = np.split(
+        np.repeat(words[block.words], block.counts.astype(int)),
+        np.cumsum(part.tokens(0, None))[:-1].astype(int),
+    )
+    part = replace(part, document_texts=np.array([" ".join(text) for text in tokens], object))
+    return replace(corpus, parts=[part], text_settings=TextSettings().to_dict())
+
+
+CORPUS = with_texts(from_matrix(TRUTH.counts, [f"w{i:02d}" for i in range(60)]))
 MODEL = LDA(5, method="vb", max_iter=2, client=False, n_threads=1).fit(CORPUS)  # which every measure takes
 EVERY = measures.names()
+COHERENCE = ("c-npmi", "c-uci", "c-v", "lcp", "npmi", "pmi", "umass")
 
 
 def entropy(name="doc-entropy", **card):
@@ -100,9 +117,8 @@ def test_one_pass_gives_the_bits_of_each_measure_alone(monkeypatch):
     alone = {
         "bound": bound(MODEL, CORPUS),
         "log-predictive": log_predictive(MODEL, CORPUS, repeats=2),
-        "npmi": coherence(MODEL, CORPUS, "npmi", 7),
+        **{name: coherence(MODEL, CORPUS, name, 7) for name in COHERENCE},
         "prevalence": prevalence(MODEL, CORPUS, 4),
-        "umass": coherence(MODEL, CORPUS, "umass", 7),
     }
     assert set(alone) <= set(together)
     for name, result in alone.items():
@@ -162,8 +178,8 @@ def test_names_and_settings_are_checked():
     assert {"log-predictive", "npmi"} <= {*defaults} and {"prevalence", "umass"}.isdisjoint(defaults)
     assert [one.name for one in measures.defaults()] == defaults
     assert list(measure(TRUTH.components, CORPUS)) == defaults
-    with pytest.raises(SettingError, match=r"there is no measure 'pmi'; there are: .*npmi"):
-        measure(TRUTH.components, CORPUS, ["pmi"])
+    with pytest.raises(SettingError, match=r"there is no measure 'pnmi'; there are: .*npmi"):
+        measure(TRUTH.components, CORPUS, ["pnmi"])
     with pytest.raises(
         SettingError, match="ratio: is not a setting of these measures; their settings are: n_top"
     ):
@@ -280,7 +296,7 @@ def test_an_exception_of_a_measure_names_it(function):
 
 
 def test_a_default_number_of_words_is_at_most_the_vocabulary():
-    corpus = from_matrix(TRUTH.counts[:, :6])
+    corpus = with_texts(from_matrix(TRUTH.counts[:, :6], [f"w{i}" for i in range(6)]))
     topics = LDA(5, method="vb", max_iter=2, client=False, n_threads=1).fit(corpus)
     assert measure(topics, corpus, EVERY)["npmi"].n_top == 6
     assert measure(topics, corpus)["npmi"].to_dict() == measure(topics, corpus, n_top=6)["npmi"].to_dict()

@@ -83,8 +83,11 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """The terms of one text, in order; n-grams after the tokens they are made of."""
-        parts = self._terms(self._clean(self._encoded([text], self._in_order))[0])
-        return [part.words[i] for part in parts for i in part.ids]
+        return [part.words[i] for part in self.token_arrays([text]) for i in part.ids]
+
+    def token_arrays(self, texts: Iterable[str]) -> list[TokenArrays]:
+        """The terms of some texts, in order: those of one length in words after those of another."""
+        return self._terms(self._clean(self._encoded(texts, self._in_order))[0])
 
     def counts(self, texts: Iterable[str]) -> RawBlock:
         """Bags of words of some texts."""

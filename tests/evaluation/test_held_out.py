@@ -214,7 +214,7 @@ def test_a_dask_client_gives_the_same():
     asked = {"inference": "both"}
     expected = log_predictive(MODELS["cgs"], CORPUS, client=False, **asked)
     records = held_out_records(MODELS["ilr"], CORPUS, client=False)
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
+    with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
         found = log_predictive(MODELS["cgs"], CORPUS, client=client, **asked)
         again = held_out_records(MODELS["ilr"], CORPUS, client=client)
     np.testing.assert_array_equal(found.own.log_likelihood, expected.own.log_likelihood)

@@ -127,6 +127,6 @@ def test_a_dask_client_gives_the_same():
     from dask.distributed import Client
 
     expected = left_to_right(DRAWN, CORPUS, client=False)
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
+    with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
         result = left_to_right(DRAWN, CORPUS, client=client)
     np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)

@@ -196,6 +196,10 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
     from bigtopic.evaluation import _kernels
 
     state, source, rows, totals = model.document_state, subject.source, [], []
+    if (
+        "author" in model.axes
+    ):  # what is remembered is of authors and topics, and documents have no topics of their own
+        return None
     if state is None or not state.has_counted(train.parts, train.vocabulary, model.cursor):
         return None
     id_map, n = mapping(train.vocabulary, source.vocabulary), source.n_components

@@ -171,8 +171,11 @@ def of_pairs(name: str, score: PairScore, *, mean: bool = True, window: int = 0,
 
 
 def of_topics(name: str, score: TopicScore, *, window: int = 0, **card: Any) -> Measure:
-    """The same from a score of whole topics.
+    """Make a measure of coherence from a score of whole topics.
 
+    Parameters
+    ----------
+    name, window, card : see `of_pairs`
     score : (pairs, n_docs) -> float64 (n_components,), nan for a topic that cannot be scored: from `Counts.pairs`,
         float64, below the diagonal too, in which a word that is in no document has zeros, and the number of documents
     """
@@ -192,8 +195,7 @@ def _finish(name: str, scored: Any, state: State, counts: Counts) -> Coherence:
     if np.isnan(per_topic).all():
         raise InputError(
             f"{argument('corpus')}: its {state.n_docs:,} documents hold no pair of top words of a topic that {name!r} "
-            "could score; measure on documents that use the topics' words, or take larger topics with "
-            f"{argument('n_top')}"
+            f"could score; measure on documents that use the topics' words, or take more words: {argument('n_top')}"
         )
     return Coherence(float(np.nanmean(per_topic)), per_topic, omitted, name, state.shape[1], state.n_docs)
 

@@ -6,7 +6,6 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, by_author, coherence
-from bigtopic.evaluation.compare import Comparison, PooledScore, compare
 from bigtopic.evaluation.held_out import HeldOut
 from bigtopic.evaluation.measures.bound import VariationalBound, bound
 from bigtopic.evaluation.measures.held_out_records import HeldOutRecords, held_out_records
@@ -17,9 +16,11 @@ from bigtopic.evaluation.measuring import Evaluation, measure
 from bigtopic.evaluation.postings import Postings, index
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.runs.alignment import Alignment, Stability, align, stability
+from bigtopic.evaluation.runs.compare import Comparison, PooledScore, compare
 from bigtopic.evaluation.runs.objective import OPEStability, ope_stability
+from bigtopic.evaluation.runs.stream import StreamCurve, stream
+from bigtopic.evaluation.runs.watch import Watch
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
-from bigtopic.evaluation.stream import StreamCurve, stream
 from bigtopic.evaluation.tasks.classification import ClassificationScore, classification_accuracy
 from bigtopic.evaluation.tasks.intrusion import (
     IntrusionScore,
@@ -28,7 +29,6 @@ from bigtopic.evaluation.tasks.intrusion import (
     word_intrusion,
 )
 from bigtopic.evaluation.tasks.ranking import RankingScore, rank_authors, rank_items
-from bigtopic.evaluation.watch import Watch
 
 __all__ = [
     "Alignment",

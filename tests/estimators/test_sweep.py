@@ -13,7 +13,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.search import sweep as module
 from bigtopic.evaluation import Measure, Score, log_predictive
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.compare import ratio_of_sums
+from bigtopic.evaluation.runs.compare import ratio_of_sums
 
 CORPUS = bt.from_matrix(lda_corpus(90, 30, 3, mean_length=20, topic_word_prior=0.2, random_state=2).counts)
 QUIET = {"max_iter": 1, "batch_size": 50, "progress": False, "n_threads": 1, "client": False}

@@ -10,7 +10,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import Measure, Score, log_predictive, stream, topics_of
-from bigtopic.evaluation.compare import ratio_of_sums
+from bigtopic.evaluation.runs.compare import ratio_of_sums
 
 CORPUS = from_matrix(lda_corpus(250, 30, 3, mean_length=20, topic_word_prior=0.2, random_state=2).counts)
 QUIET = {"batch_size": 60, "progress": False, "n_threads": 1, "client": False}

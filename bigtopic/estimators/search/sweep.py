@@ -31,8 +31,8 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table

@@ -1,1 +1,1 @@
-"""How far several runs agree: on topics, and on the topics of a document; a file each."""
+"""More than one model, or one at several times: comparisons, streams, runs that are watched, how far runs agree; a file each."""

@@ -18,9 +18,9 @@ import numpy as np
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result
-from bigtopic.evaluation.common_words import CommonWords, common_words
 from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.runs.common_words import CommonWords, common_words
 from bigtopic.evaluation.source import topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support import cards

@@ -21,8 +21,8 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table

@@ -201,7 +201,7 @@ def _finish(name: str, scored: Any, state: State, counts: Counts) -> Coherence:
 
 
 def _of_pairs(score: PairScore, mean: bool, counts: Counts) -> tuple[np.ndarray, float]:
-    """Scores of topics from those of their pairs, and the share of pairs left out."""
+    """Scores of topics, from the scores of their pairs, and the share of pairs left out."""
     i, j = np.triu_indices(counts.pairs.shape[1], k=1)
     each = np.diagonal(counts.pairs, axis1=1, axis2=2).astype(np.float64)
     higher, lower, both = each[:, i], each[:, j], counts.pairs[:, i, j].astype(np.float64)

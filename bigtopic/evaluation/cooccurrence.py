@@ -1,7 +1,7 @@
 """Co-occurrence: in how many documents, or windows of their text, the top words of a topic occur together.
 
 Of a text of L tokens, windows of w are its L - w + 1 runs of w tokens, or the whole text if it is shorter; a text
-without tokens has none. Tokens are those of the corpus' own tokeniser: stop words take up no place, words that are not
+without tokens has none. The corpus' own tokeniser makes the tokens: stop words take up no place, words that are not
 in the vocabulary do.
 
 Counts are whole numbers, so that neither blocks nor workers change them. A pass by document costs an addition for each
@@ -32,7 +32,7 @@ class Counts(NamedTuple):
     """How often words occur together.
 
     pairs : int64 (n_components, n_top, n_top), documents or windows that hold both words of a pair, for the higher
-        ranked one (row) and the lower (column); those of one word on the diagonal; zeros below it
+        ranked one (row) and the lower (column); of one word on the diagonal; zeros below it
     n : documents or windows in all
     """
 

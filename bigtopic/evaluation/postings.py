@@ -53,7 +53,7 @@ class Postings:
     documents: np.ndarray
 
     def counts(self, state: State, n_threads: int | None = None) -> Counts:
-        """How often top words occur together, see `bigtopic.evaluation.cooccurrence`; equal to those of a pass."""
+        """How often top words occur together, see `bigtopic.evaluation.cooccurrence`; equal to the counts of a pass."""
         ids = np.full(state.shape, -1, np.int64)
         ids.flat[state.places] = np.repeat(np.arange(len(state.first) - 1), np.diff(state.first))
         parts = np.array_split(ids, n_threads or default_threads())

@@ -86,7 +86,7 @@ class Tokenizer:
         return [part.words[i] for part in self.token_arrays([text]) for i in part.ids]
 
     def token_arrays(self, texts: Iterable[str]) -> list[TokenArrays]:
-        """The terms of some texts, in order: those of one length in words after those of another."""
+        """The terms of some texts, in order. Each array has texts of one length in words."""
         return self._terms(self._clean(self._encoded(texts, self._in_order))[0])
 
     def counts(self, texts: Iterable[str]) -> RawBlock:

@@ -2,8 +2,8 @@
 
     v_i = (NPMI(w_i, w_j))_j,   v = sum_i v_i,   c_v = mean_i cos(v_i, v)
 
-NPMI is that of c_npmi, of a word with itself 1. Words that are in no window are left out, and `omitted` is the share of
-pairs with one; a topic of which fewer than two words are left has no score.
+NPMI is as in c_npmi, and 1 of a word with itself. Words that are in no window are left out, and `omitted` is the
+share of pairs with one; a topic of which fewer than two words are left has no score.
 
 Known faults: prefer `npmi`, or `c-npmi` where the distance of words matters.
 

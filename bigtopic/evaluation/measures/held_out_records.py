@@ -11,8 +11,8 @@ by the model itself. That is its training state where it keeps one,
 
     theta_dk = (N_dk + alpha_k) / (N_d + sum alpha),   N_dk from its labels or responsibilities of the training tokens,
 
-and what `transform` says of the training tokens otherwise. Perplexities are to be read next to two others, those of
-uniform words and of the training unigram.
+and what `transform` says of the training tokens otherwise. Read perplexities next to two others: of uniform
+words, and of the training unigram.
 
 Reference: Rugeles et al., "Infinite latent state replication", section 6.2.
 """

@@ -2,9 +2,9 @@
 
     PMI(u, v) = log(P(u, v) / (P(u) P(v))),   P = D(.) / D        mean over pairs
 
-Pairs that never occur together, whose PMI is minus infinity, are left out: `omitted` is their share, with that of words
-in no document. A high value of which most is left out is not a good topic; NPMI scores such pairs. A pair that is in
-every document scores 0.
+Pairs that never occur together, whose PMI is minus infinity, are left out: `omitted` is their share, together with
+pairs of which a word is in no document. A high value of which most is left out is not a good topic; NPMI scores such
+pairs. A pair that is in every document scores 0.
 
 References
 ----------

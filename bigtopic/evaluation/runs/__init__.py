@@ -1,1 +1,1 @@
-"""More than one model, or one at several times: comparisons, streams, runs that are watched, how far runs agree; a file each."""
+"""More than one model, or one at several times: comparisons, streams, watched runs, how far runs agree; a file each."""

@@ -2,10 +2,10 @@
 
     python examples/papers/goem.py [--data fetched|demo|synthetic|PATH] [--full | --toy] [--out results]
 
-The measure is the paper's: the mean over test documents of -log p(document), by left-to-right. Here it is the sequential
-form, which is consistent, of documents cut to 100 tokens. All methods make one pass. Minibatches have 100 documents.
-Steps are t^-0.5 (0.51 for OLDA and VarGibbs, which warn of 0.5). On drawn data, the model that drew them is the ceiling,
-and topics are compared with its own. A seed is another split and another start.
+The measure is the paper's: the mean over test documents of -log p(document), by left-to-right. Here it is the
+sequential form, which is consistent, of documents cut to 100 tokens. All methods make one pass. Minibatches have 100
+documents. Steps are t^-0.5 (0.51 for OLDA and VarGibbs, which warn of 0.5). On drawn data, the model that drew them
+is the ceiling, and topics are compared with its own. A seed is another split and another start.
 """
 
 from __future__ import annotations

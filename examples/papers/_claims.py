@@ -114,6 +114,12 @@ def corpus_of(given: argparse.Namespace, fetched: str, drawn: Callable[[], bt.Co
     return bt.open_corpus(given.data)
 
 
+def drawn(n_docs: int, n_words: int, n_topics: int, length: int) -> bt.Corpus:
+    """Documents of a known LDA, with the word frequencies of text."""
+    truth = bt.datasets.KnownLDA(n_words, n_topics, mean_length=length, zipf_exponent=1.0)
+    return bt.from_matrix(truth.documents(n_docs).counts, shuffle=False)
+
+
 def announce(given: argparse.Namespace, corpus: bt.Corpus, probe: Callable[[], Any], n_probes: float) -> None:
     """Print the data, and how long the script will take: a probe is timed, compiled before, unless it is a toy."""
     print(

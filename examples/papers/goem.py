@@ -88,7 +88,7 @@ def figure_1(splits: Splits, size: Size, out: Path, truth: Any) -> list[Claim]:
             found[name, K][seed] = loss(model, test, size)
             if truth is not None and truth.n_components == K:
                 distances[name].append(_distance(model, truth))
-            if seed == 0 and size.topics[-1] == K and name in ("G-OEM", "OLDA"):
+            if truth is None and seed == 0 and size.topics[-1] == K and name in ("G-OEM", "OLDA"):
                 write(out, f"topics-{name.lower()}", [
                     {"topic": row["topic"], "words": " ".join(row["words"])} for row in _words(model)
                 ])  # fmt: skip

@@ -26,7 +26,7 @@ import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _claims import Claim, announce, arguments, corpus_of, figure, report, write
+from _claims import Claim, announce, arguments, corpus_of, drawn, figure, report, write
 
 HELD_OUT = 0.4
 QUIET: dict[str, Any] = {"client": False, "progress": False, "tol": 0.0}
@@ -148,8 +148,8 @@ def figure_2(size: Size, seeds: range, out: Path) -> list[Claim]:
         averaged, truths, conditional = [], [], {"CGS": [], "ILR": []}
         for seed in seeds:
             truth = bt.datasets.KnownDual(n_rows, n_columns, *shape, random_state=seed)
-            drawn = bt.from_matrix(truth.records(size.records, seed), shuffle=False)
-            train, test = bt.evaluate.split_records(drawn, HELD_OUT, seed)
+            records = bt.from_matrix(truth.records(size.records, seed), shuffle=False)
+            train, test = bt.evaluate.split_records(records, HELD_OUT, seed)
             counts = test.to_scipy()
             cells = counts.tocoo()
             nats = -cells.data @ np.log(truth.joint_probability(*cells.coords))
@@ -262,12 +262,8 @@ def main() -> None:
     size = TOY if given.toy else FULL if given.full else Size()
     seeds = range(given.seeds)
 
-    def drawn() -> bt.Corpus:
-        n_docs, n_words, length = (30, 60, 15) if given.toy else (1000, 800, 60)
-        truth = bt.datasets.KnownLDA(n_words, size.K, mean_length=length, zipf_exponent=1.0)
-        return bt.from_matrix(truth.documents(n_docs).counts, shuffle=False)
-
-    corpus = corpus_of(given, "nips-1987-2015" if given.full else "kos", drawn)
+    sizes = (30, 60, size.K, 15) if given.toy else (1000, 800, size.K, 60)
+    corpus = corpus_of(given, "nips-1987-2015" if given.full else "kos", lambda: drawn(*sizes))
     passes = (
         size.passes * (3 * sum(size.topics) + 2 * size.K)
         + 2 * size.grid_passes * len(size.priors) ** 2 * size.K

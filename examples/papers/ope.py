@@ -23,7 +23,7 @@ import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _claims import Claim, announce, arguments, corpus_of, figure, report, write
+from _claims import Claim, announce, arguments, corpus_of, drawn, figure, report, write
 
 QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False, "tol": 0.0}
 METHODS = ("ml-ope", "online-ope", "streaming-ope", "online-cgs", "online-cvb0", "online-vb", "streaming-vb")
@@ -262,12 +262,8 @@ def shortened(corpus: bt.Corpus, seed: int = 0) -> bt.Corpus:
 def main(given: argparse.Namespace) -> None:
     size = TOY if given.toy else FULL if given.full else Size()
 
-    def drawn() -> bt.Corpus:
-        n_docs, n_words, length = (80, 60, 20) if given.toy else (3000, 2000, 80)
-        truth = bt.datasets.KnownLDA(n_words, size.K, mean_length=length, zipf_exponent=1.0)
-        return bt.from_matrix(truth.documents(n_docs).counts, shuffle=False)
-
-    corpus = corpus_of(given, "nytimes" if given.full else "kos", drawn)
+    sizes = (80, 60, size.K, 20) if given.toy else (3000, 2000, size.K, 80)
+    corpus = corpus_of(given, "nytimes" if given.full else "kos", lambda: drawn(*sizes))
     splits = [corpus.split(min(1000, corpus.n_docs // 5), seed) for seed in range(given.seeds)]
     fits = 5 * 2 * len(METHODS) + sum(map(len, (size.batches, size.iterations, size.decays, size.offsets)))
     announce(given, corpus, lambda: learned(size, "online-cgs", splits[0][0], 0), given.seeds * fits / 3)

@@ -23,7 +23,7 @@ import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _claims import Claim, announce, arguments, corpus_of, figure, report, write
+from _claims import Claim, announce, arguments, corpus_of, drawn, figure, report, write
 
 QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False}
 PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.03}
@@ -170,12 +170,8 @@ def figure_3(splits: Splits, size: Size, out: Path) -> list[Claim]:
 def main(given: argparse.Namespace) -> None:
     size = TOY if given.toy else FULL if given.full else Size()
 
-    def drawn() -> bt.Corpus:
-        n_docs, n_words, length = (80, 60, 20) if given.toy else (3000, 2000, 80)
-        truth = bt.datasets.KnownLDA(n_words, size.K, mean_length=length, zipf_exponent=1.0)
-        return bt.from_matrix(truth.documents(n_docs).counts, shuffle=False)
-
-    corpus = corpus_of(given, "nytimes" if given.full else "kos", drawn)
+    sizes = (80, 60, size.K, 20) if given.toy else (3000, 2000, size.K, 80)
+    corpus = corpus_of(given, "nytimes" if given.full else "kos", lambda: drawn(*sizes))
     splits = [corpus.split(0.2, seed) for seed in range(given.seeds)]
     fits = len(size.batches) * (len(size.decays) + 1) + 5
     probe = learner(size, "sgs", size.batches[1], 0)

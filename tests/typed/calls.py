@@ -48,5 +48,5 @@ def wrong(model: bt.LDA, corpus: bt.Corpus) -> None:
     bt.load_model("model.zarr").author_topics("Ann")  # has no attribute "author_topics"
     corpus.n_documents()  # has no attribute "n_documents"
     corpus.split(test_size="half")  # incompatible type "str"; expected "float"
-    bt.evaluate.coherence(corpus, model)  # expected "Corpus | str | PathLike[str]"
+    bt.evaluate.coherence(corpus, model)  # expected "Corpus | str | PathLike[str] | Postings"
     bt.evaluate.perplexity(model, corpus)  # Module has no attribute "perplexity"

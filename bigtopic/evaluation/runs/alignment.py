@@ -140,8 +140,7 @@ def stability(models: Sequence[Any], distance: str = "hellinger", *, vocabulary:
     given = list(models) if isinstance(models, Sequence) else []
     if len(given) < 2:
         raise SettingError(
-            f"{argument('models')}: give a list of at least two models, such as "
-            "[LDA(10, random_state=seed).fit(corpus) for seed in range(5)]"
+            f"{argument('models')}: give a list of at least two models, such as fits with other seeds"
         )
     sources = [topics_of(model, vocabulary, name=f"models[{i}]") for i, model in enumerate(given)]
     n = len(sources)

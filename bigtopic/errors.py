@@ -274,7 +274,8 @@ def warn(message: str, category: type[Warning] = BigtopicWarning) -> None:
     caller = next(callers, stack[-1])
     registry = caller.f_globals.setdefault("__warningregistry__", {})  # of what was told at which line
     path = caller.f_code.co_filename
-    warnings.warn_explicit(message, category, path, caller.f_lineno, _name(caller), registry)
+    # An instance, whose text has no marks: filters are matched with what is shown.
+    warnings.warn_explicit(category(message), category, path, caller.f_lineno, _name(caller), registry)
 
 
 def _name(frame: FrameType) -> str:

@@ -48,3 +48,9 @@ def test_a_line_is_told_once():
         for _ in range(3):
             model.transform(["river boat zebra"])
     assert len(caught) == 1
+
+
+def test_a_filter_sees_the_words_that_are_shown():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="learning_decay=0.5: convergence")
+        of_a_decay()

@@ -175,23 +175,23 @@ def test_who_is_overtaken_while_the_next_one_works_does_no_harm(bucket, existing
     if existing:
         ingest(OLD, place.url, **settings)
     zombie = Transaction(place).__enter__()
-    zombie._remote._lease._ended.set()
+    zombie._writer._lease._ended.set()
     (place / zombie.path("parts", 7) / "chunk").write(b"zombie")
 
     def wake(word, woken=[]):  # noqa: B006  (called for every word, inside the next writer's transaction)
         if not woken:
             woken.append(word)
             (place / zombie.path("parts", 7) / "late").write(b"zombie")
-            zombie._remote._lease.check = lambda: None
+            zombie._writer._lease.check = lambda: None
             with pytest.raises(CorpusLocked, match="changed by another writer"):
-                zombie._remote.commit({"bigtopic": {}})
+                zombie._writer.commit({"bigtopic": {}})
             zombie.__exit__(None, None, None)
         return word
 
     texts = ["goes on", "the next writer"]
     ingest(texts, place.url, overwrite=True, token_filter=wake, **settings)
     assert documents(place) == ["goes on", "next the writer"]
-    assert not any(zombie._remote.token in key for key in bucket.list_keys())
+    assert not any(zombie._writer.token in key for key in bucket.list_keys())
 
 
 @pytest.mark.slow

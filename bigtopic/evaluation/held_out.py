@@ -28,6 +28,8 @@ from bigtopic.wording import counted
 __all__ = [
     "HeldOut",
     "Scores",
+    "is_paired",
+    "paired_difference",
     "ratio_of_sums",
     "refuse_dual",
     "result_of_scores",
@@ -102,9 +104,7 @@ class HeldOut(Result):
             raise SettingError(
                 f"other: {type(other).__name__} is the result of another measure; give a {type(self).__name__}"
             )
-        if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
-            raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
-        return ratio_of_sums(self.log_likelihood - other.log_likelihood, self.tokens)
+        return paired_difference(self, other)
 
     def __repr__(self) -> str:
         base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
@@ -189,6 +189,24 @@ def ratio_of_sums(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
         return float(value), float("nan")
     residual = total - value * tokens
     return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())
+
+
+def is_paired(one: Any, other: Any) -> bool:
+    """Whether two scores are of the same documents and the same number of tokens of each."""
+    return np.array_equal(one.rows, other.rows) and np.array_equal(one.tokens, other.tokens)
+
+
+def paired_difference(one: Any, other: Any) -> tuple[float, float]:
+    """Difference of two scores of documents and its standard error, paired by document.
+
+    Raises
+    ------
+    SettingError
+        When they are of different documents or tokens.
+    """
+    if not is_paired(one, other):
+        raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
+    return ratio_of_sums(one.log_likelihood - other.log_likelihood, one.tokens)
 
 
 def sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:

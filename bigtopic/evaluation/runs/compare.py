@@ -18,7 +18,7 @@ import numpy as np
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import is_paired, paired_difference, ratio_of_sums
 from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
 from bigtopic.evaluation.runs.common_words import CommonWords, common_words
 from bigtopic.evaluation.source import topics_of
@@ -207,14 +207,7 @@ class PooledScore(Result):
         SettingError
             When the two were measured on different documents or tokens.
         """
-        if not is_paired(self, other):
-            raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
-        return ratio_of_sums(self.log_likelihood - other.log_likelihood, self.tokens)
-
-
-def is_paired(one: Any, other: Any) -> bool:
-    """Whether two scores are of the same documents and the same number of tokens of each."""
-    return np.array_equal(one.rows, other.rows) and np.array_equal(one.tokens, other.tokens)
+        return paired_difference(self, other)
 
 
 def has_documents(result: Any) -> bool:

@@ -9,7 +9,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -19,20 +19,22 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.subject import Subject
+from bigtopic.evaluation.subject import Documents, Subject, learned_model
 from bigtopic.inference.known import check_known
 from bigtopic.models.dual import DUAL
-from bigtopic.state.model import TopicModel
+from bigtopic.types import Block
 from bigtopic.wording import counted
 
 __all__ = [
     "HeldOut",
     "Scores",
     "is_paired",
+    "mean_and_error",
     "paired_difference",
     "ratio_of_sums",
     "refuse_dual",
     "result_of_scores",
+    "scores_of_block",
     "sums",
     "unigram",
     "unigram_log_of",
@@ -133,10 +135,12 @@ class Scores(NamedTuple):
         """The scores of several pieces, one after the other."""
         return cls(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
 
-    def in_source_order(self) -> Scores:
-        """The same, by source row."""
-        order = np.argsort(self.rows, kind="stable")
-        return Scores(*(array[order] for array in self))
+
+def scores_of_block(
+    ask: Callable[[Block], Sequence[np.ndarray]], documents: Documents
+) -> list[Sequence[np.ndarray]]:
+    """What `ask`, the state of a measure, finds in a block: a list, so that pieces add up."""
+    return [ask(documents.block)]
 
 
 _Kind = TypeVar("_Kind", bound=HeldOut)
@@ -189,6 +193,11 @@ def ratio_of_sums(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
         return float(value), float("nan")
     residual = total - value * tokens
     return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())
+
+
+def mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """Mean and its standard error, which is nan for one value."""
+    return ratio_of_sums(values, np.ones(len(values)))
 
 
 def is_paired(one: Any, other: Any) -> bool:
@@ -260,8 +269,8 @@ def refuse_dual(model: Any, name: str) -> None:
     SettingError
         When it is one; names the function that scores it.
     """
-    known = getattr(model, "_model", model)
-    if isinstance(known, TopicModel) and set(DUAL.arrays) <= set(known.params.arrays):
+    known = learned_model(model)
+    if known is not None and set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
             f"{argument('model')}: {type(model).__name__} has topics of rows and of columns, which {name!r} does not "
             "score; use bigtopic.evaluate.log_records with the held-out records of split_records"

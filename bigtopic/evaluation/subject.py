@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -33,6 +33,8 @@ __all__ = [
     "Subject",
     "documents_of",
     "fold_in",
+    "in_source_order",
+    "learned_model",
     "local_docs",
     "over_blocks",
     "topic_rows",
@@ -73,6 +75,12 @@ def documents_of(corpus: Any, name: str = "corpus") -> Corpus:
     return corpus
 
 
+def learned_model(model: Any) -> TopicModel | None:
+    """What an estimator of this package has learned; None before `fit`, and of a model of another kind."""
+    known = getattr(model, "_model", model)
+    return known if isinstance(known, TopicModel) else None
+
+
 def over_blocks(
     measure: Callable[..., Any],
     corpus: Corpus,
@@ -96,6 +104,13 @@ def over_blocks(
         ):
             progress.update(n_docs)
             yield result
+
+
+def in_source_order(pieces: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    """The arrays of all pieces, each joined and ordered by source row, of which a piece's first array has those."""
+    joined = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
+    order = np.argsort(joined[0], kind="stable")
+    return [array[order] for array in joined]
 
 
 class _Task:
@@ -229,8 +244,8 @@ class Subject:
         SettingError
             When the model is not a fitted estimator of this package.
         """
-        model = getattr(self.model, "_model", None)
-        if not isinstance(model, TopicModel):
+        model = learned_model(self.model)
+        if model is None:
             raise SettingError(
                 f"{argument('inference', 'own')}: {type(self.model).__name__} has no inference that bigtopic knows; "
                 f"give a fitted estimator of this package, or use {argument('inference', 'common')}"

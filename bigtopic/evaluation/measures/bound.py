@@ -31,11 +31,17 @@ import numpy as np
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Documents,
+    Subject,
+    documents_of,
+    in_source_order,
+    learned_model,
+)
 from bigtopic.inference.authors import MappedModel, Values
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.state.bound import global_parts
-from bigtopic.state.model import TopicModel
 from bigtopic.wording import counted
 
 __all__ = ["MEASURE", "VariationalBound", "bound"]
@@ -150,8 +156,8 @@ def bound(
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
-    corpus, model = subject.corpus, getattr(subject.model, "_model", None)
-    if not isinstance(model, TopicModel):
+    corpus, model = subject.corpus, learned_model(subject.model)
+    if model is None:
         raise SettingError(
             f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
             "of this package, of a method such as 'vb', or ask for 'log-predictive' or 'left-to-right'"
@@ -166,9 +172,7 @@ def _of_block(state: _State, documents: Documents) -> list[tuple[Values, float]]
 
 
 def _finish(state: _State, pieces: list[tuple[Values, float]]) -> VariationalBound:
-    values = [np.concatenate(arrays) for arrays in zip(*(piece for piece, _ in pieces), strict=True)]
-    order = np.argsort(values[0], kind="stable")
-    rows, nats, tokens = (array[order] for array in values)
+    rows, nats, tokens = in_source_order(values for values, _ in pieces)
     n_tokens, everything = float(tokens.sum()), sum(n for _, n in pieces)
     if not n_tokens:
         raise InputError(

@@ -35,10 +35,25 @@ import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    refuse_dual,
+    result_of_scores,
+    scores_of_block,
+    sums,
+    unigram_log_of,
+)
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, local_docs, topic_rows
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Subject,
+    documents_of,
+    in_source_order,
+    local_docs,
+    topic_rows,
+)
 from bigtopic.inference.known import unknown_words
 from bigtopic.state.axes import mapping
 from bigtopic.types import Block
@@ -149,12 +164,9 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Estimator:
     return _Estimator(source, id_map, unknown, corpus.n_words, unigram_log_of(subject), **settings)
 
 
-def _of_block(estimator: _Estimator, documents: Documents) -> list[tuple[Scores, int]]:
-    return [estimator(documents.block)]
-
-
-def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRight:
-    scores = Scores.joined(piece for piece, _ in pieces).in_source_order()
+def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> LeftToRight:
+    *arrays, cut = in_source_order(pieces)
+    scores = Scores(*arrays)
     return result_of_scores(
         LeftToRight,
         scores,
@@ -164,13 +176,13 @@ def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRi
         form=estimator.form,
         particles=estimator.particles,
         max_tokens=estimator.max_tokens,
-        n_cut=sum(n for _, n in pieces),
+        n_cut=int(cut.sum()),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Estimator:
-    """The estimate of one block of documents: pure, and picklable for workers."""
+    """The `Scores` of one block of documents, and which of them are cut: pure, and picklable for workers."""
 
     source: TopicSource
     id_map: np.ndarray | None
@@ -182,7 +194,7 @@ class _Estimator:
     max_tokens: int
     random_state: int
 
-    def __call__(self, block: Block) -> tuple[Scores, int]:
+    def __call__(self, block: Block) -> tuple[np.ndarray, ...]:
         from bigtopic.evaluation import _kernels
 
         docs, ids = local_docs(block, self.n_words, self.id_map)
@@ -214,20 +226,20 @@ class _Estimator:
             sums(block.indptr, block.counts * self.unknown[block.words]),
             np.full(docs.n_docs, np.nan),
         )
-        return scores, int((n_all > self.max_tokens).sum())
+        return (*scores, n_all > self.max_tokens)
 
 
 MEASURE = Measure(
     name="left-to-right",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={
         "form": Setting("sequential", "How the draws are averaged.", ("sequential", "wallach", "weighted")),
         "particles": Setting(20, "Sweeps or chains of a document."),
         "max_tokens": Setting(200, "Tokens of a document that are scored at most."),
-        "random_state": Setting(0, "Seed of the random splits.", formerly="seed"),
+        "random_state": Setting(0, "Seed of the order of tokens and of the draws.", formerly="seed"),
     },
     held_out=True,
     title="left-to-right",

@@ -33,16 +33,16 @@ import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, result_of_scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import HeldOut, Scores, result_of_scores, scores_of_block, sums, unigram_log_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
-    Documents,
     OwnInference,
     Subject,
     documents_of,
     fold_in,
+    in_source_order,
     local_docs,
     topic_rows,
     with_counts,
@@ -160,10 +160,6 @@ def completion_of(subject: Subject, own: bool) -> dict[str, Any]:
     }
 
 
-def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
-    return [completion(documents.block)]
-
-
 _NOTHING = (
     "no document has two tokens that the model knows, to divide into observed and held-out ones; pass longer "
     "documents, or score whole ones with 'left-to-right'"
@@ -171,7 +167,7 @@ _NOTHING = (
 
 
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
-    scores, inference = Scores.joined(pieces).in_source_order(), completion.inference
+    scores, inference = Scores(*in_source_order(pieces)), completion.inference
     by_own = scores._replace(log_likelihood=scores.own)
     if inference == "own":
         return result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference=inference)
@@ -186,7 +182,7 @@ def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
 MEASURE = Measure(
     name="log-predictive",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={

@@ -21,20 +21,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     Documents,
     Inference,
     Subject,
     documents_of,
+    in_source_order,
     over_blocks,
     topic_rows,
 )
@@ -141,25 +142,16 @@ def ope_stability(
     seeds = (document_keys(checked_seed(random_state), np.arange(n_runs)) >> np.uint64(1)).tolist()
     inference = Subject(model, corpus, vocabulary, doc_topic_prior).inference
     of_block = partial(_of_block, inference, seeds, int(n_iter))
-    pieces = list(over_blocks(of_block, corpus, "inferring", client, n_threads))
-    every = _Piece(*(np.concatenate(own) for own in zip(*pieces, strict=True)))
-    if not len(every.rows):
+    rows, tokens, *objectives = in_source_order(
+        over_blocks(of_block, corpus, "inferring", client, n_threads)
+    )
+    if not len(rows):
         raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
-    order = np.argsort(every.rows, kind="stable")
-    piece = _Piece(*(own[order] for own in every))
-    spread = piece.log_likelihood.std(axis=1, ddof=1)
-    return OPEStability(*ratio_of_sums(spread, np.ones(len(spread))), *piece)
+    return OPEStability(*mean_and_error(objectives[0].std(axis=1, ddof=1)), rows, tokens, *objectives)
 
 
-class _Piece(NamedTuple):
-    rows: np.ndarray
-    tokens: np.ndarray
-    log_likelihood: np.ndarray
-    log_prior: np.ndarray
-    objective: np.ndarray
-
-
-def _of_block(inference: Inference, seeds: list[int], n_iter: int, block: Block) -> _Piece:
+def _of_block(inference: Inference, seeds: list[int], n_iter: int, block: Block) -> tuple[np.ndarray, ...]:
+    """Source rows, tokens, and g1, g2 and f of each run, of the documents with a word that the model knows."""
     documents, source, kernel = Documents(block, inference), inference.source, load("ope")
     docs, alpha = documents.docs, np.asarray(source.doc_topic_prior, np.float64)
     topic_words = topic_rows(source, documents.ids)
@@ -179,4 +171,4 @@ def _of_block(inference: Inference, seeds: list[int], n_iter: int, block: Block)
             likelihood, likelihood_inside = (counts @ np.log(words @ of[n]) for of in (theta, inside))
             prior, prior_inside = ((alpha - 1) @ np.log(of[n]) for of in (theta, inside))
             found[:, run, n] = likelihood, prior, likelihood_inside + prior_inside
-    return _Piece(docs.rows[known], documents.tokens[known], *(own.T for own in found))
+    return (docs.rows[known], documents.tokens[known], *(own.T for own in found))

@@ -42,7 +42,7 @@ from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.measures.prevalence import prevalence
 from bigtopic.evaluation.source import top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -238,7 +238,7 @@ def score_intrusion(
         )
     per_topic = np.divide(found, asked, out=np.full(len(asked), np.nan), where=asked > 0)
     scored = per_topic[asked > 0]
-    value, error = ratio_of_sums(scored, np.ones(len(scored)))
+    value, error = mean_and_error(scored)
     return IntrusionScore(
         value=value,
         standard_error=error,

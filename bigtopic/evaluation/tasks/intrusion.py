@@ -121,7 +121,7 @@ def word_intrusion(
     seed, places, source = checked_seed(random_state), _places(path), topics_of(model, vocabulary)
     own, _ = top_words(source, n_top)
     pool = np.unique(own)
-    weights = source.gather(pool.astype(np.int32))[:, : source.n_components]
+    weights = source.gather(pool.astype(np.int32))
     names = {int(i): str(source.vocabulary[int(i)]) for i in pool}
     return _write(places, "word", own, pool, weights, names, seed)
 

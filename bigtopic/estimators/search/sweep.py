@@ -31,7 +31,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
+from bigtopic.evaluation.measuring import Evaluation, evaluation_of, free_label
 from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
@@ -288,8 +288,7 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
 
 def _scored(estimator: Any, train: Corpus, test: Corpus, asked: Sequence[Measure]) -> Evaluation:
     subject = Subject(_fitted(estimator, train), test)
-    found = results_of(asked, subject, {}, **estimator._workers(False))
-    return Evaluation(list(zip(asked, found, strict=True)))
+    return evaluation_of(asked, subject, {}, **estimator._workers(False))
 
 
 def _fitted(estimator: Any, corpus: Corpus) -> Any:

@@ -19,7 +19,7 @@ from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.held_out import is_paired, paired_difference, ratio_of_sums
-from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
 from bigtopic.evaluation.runs.common_words import CommonWords, common_words
 from bigtopic.evaluation.source import topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
@@ -294,8 +294,7 @@ def compare(
     for name, model in named.items():
         subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
         with noting(f"model {name!r}"):
-            found = results_of(asked, subject, settings, client, n_threads)
-        results[name] = Evaluation(list(zip(asked, found, strict=True)))
+            results[name] = evaluation_of(asked, subject, settings, client, n_threads)
     return Comparison(results, _references(results, reference), note)
 
 

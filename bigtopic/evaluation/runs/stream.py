@@ -21,7 +21,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
 from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
@@ -154,12 +154,10 @@ def stream(
     for start in range(0, documents.n_docs, int(batch_size)):
         batch = documents.run(start, start + batch_size, order="stored")
         if _has_topics(model):
+            subject = Subject(model, batch, _words(model, batch))
             with noting(f"the batch after {start:,} documents"):
-                found = results_of(
-                    asked, Subject(model, batch, _words(model, batch)), settings, client, n_threads
-                )
+                results.append(evaluation_of(asked, subject, settings, client, n_threads))
             learned.append(start)
-            results.append(Evaluation(list(zip(asked, found, strict=True))))
         model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
     return StreamCurve(learned, results)
 

@@ -19,8 +19,8 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.subject import Documents, Subject, learned_model
-from bigtopic.inference.known import check_known
+from bigtopic.evaluation.subject import Documents, Inference, Subject, learned_model
+from bigtopic.inference.known import check_known, unknown_words
 from bigtopic.models.dual import DUAL
 from bigtopic.types import Block
 from bigtopic.wording import counted
@@ -28,6 +28,7 @@ from bigtopic.wording import counted
 __all__ = [
     "HeldOut",
     "Scores",
+    "Scoring",
     "is_paired",
     "mean_and_error",
     "paired_difference",
@@ -35,9 +36,9 @@ __all__ = [
     "refuse_dual",
     "result_of_scores",
     "scores_of_block",
+    "scoring_of",
     "sums",
     "unigram",
-    "unigram_log_of",
 ]
 
 
@@ -250,7 +251,7 @@ def unigram(counted: Vocabulary, words: Vocabulary | None = None) -> np.ndarray 
     return smoothed / smoothed.sum()
 
 
-def unigram_log_of(subject: Subject) -> np.ndarray:
+def _unigram_log(subject: Subject) -> np.ndarray:
     """Log probability of each of the model's words in the training documents, float64 (n_words,); nan if unknown."""
     source, train = subject.source, subject.train
     if train is None and isinstance(subject.vocabulary, Corpus):
@@ -259,6 +260,30 @@ def unigram_log_of(subject: Subject) -> np.ndarray:
     known = source.vocabulary if train is None else train.recounted().vocabulary
     baseline = unigram(known, source.vocabulary)
     return np.full(source.n_words, np.nan) if baseline is None else np.log(baseline)
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring(Inference):
+    """What held-out measures score blocks of documents with. Picklable for workers.
+
+    source, id_map, n_words : see `Inference`
+    unknown : bool (n_words,), the words of the corpus that the model does not know, see `inference.known`
+    unigram_log : float64, log probability of the model's words in the training documents; nan if unknown
+    """
+
+    unknown: np.ndarray
+    unigram_log: np.ndarray
+
+    def tokens_of(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens of each document, and those among them that the model does not know, float64 (n_docs,)."""
+        unknown = block.counts * self.unknown[block.words]
+        return sums(block.indptr, block.counts), sums(block.indptr, unknown)
+
+
+def scoring_of(subject: Subject) -> dict[str, Any]:
+    """The fields of `Scoring`."""
+    unknown = unknown_words(subject.source, subject.corpus.vocabulary)
+    return {**vars(subject.inference), "unknown": unknown, "unigram_log": _unigram_log(subject)}
 
 
 def refuse_dual(model: Any, name: str) -> None:

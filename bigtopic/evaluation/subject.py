@@ -35,7 +35,6 @@ __all__ = [
     "fold_in",
     "in_source_order",
     "learned_model",
-    "local_docs",
     "over_blocks",
     "topic_rows",
     "with_counts",
@@ -151,17 +150,6 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
     rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
     return rows
-
-
-def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
-    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,). In the
-    corpus' order, so that all models are asked for the same tokens."""
-
-    without_authors = Block(block.indptr, block.words, block.counts, block.rows)
-    docs, axes = make_docs(without_authors, n_words, id_map, in_order=False)
-    ids = axes["word"]
-    assert ids is not None
-    return docs, ids
 
 
 def with_counts(docs: Any, counts: np.ndarray) -> Any:
@@ -281,6 +269,17 @@ class Inference:
     id_map: np.ndarray | None
     n_words: int
 
+    def known(self, block: Block) -> tuple[Docs, np.ndarray]:
+        """Documents of the words that the model knows, without authors; its ids of these words, int32 (docs.n_words,).
+
+        In the corpus' order, so that all models are asked for the same tokens.
+        """
+        without_authors = Block(block.indptr, block.words, block.counts, block.rows)
+        docs, axes = make_docs(without_authors, self.n_words, self.id_map, in_order=False)
+        ids = axes["word"]
+        assert ids is not None
+        return docs, ids
+
 
 class Documents:
     """One block of documents as measures see it; what several of them need is computed once.
@@ -320,9 +319,7 @@ class Documents:
 
     @cached_property
     def _known(self) -> tuple[Docs, np.ndarray]:
-        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
-        inference = self._inferring()
-        return local_docs(self.block, inference.n_words, inference.id_map)
+        return self._inferring().known(self.block)
 
     def _inferring(self) -> Inference:
         if self._inference is None:

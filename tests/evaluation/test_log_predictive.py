@@ -19,7 +19,7 @@ CORPUS = from_matrix(TRUTH.counts)
 
 
 def completion(split="token", ratio=0.5, repeats=1, seed=0):
-    known = topics_of(TRUTH.components), None, np.zeros(80, bool), 80, np.zeros(80)
+    known = topics_of(TRUTH.components), None, 80, np.zeros(80, bool), np.zeros(80)
     return Completion(*known, split, ratio, repeats, seed)
 
 

@@ -39,10 +39,8 @@ from bigtopic.evaluation.subject import (
     documents_of,
     in_source_order,
     learned_model,
-    local_docs,
     topic_rows,
 )
-from bigtopic.state.axes import mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs
 
@@ -203,7 +201,7 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
     state, source, pieces = model.document_state, subject.source, []
     if state is None or not state.has_counted(train.parts, train.vocabulary, model.cursor):
         return None
-    id_map, n = mapping(train.vocabulary, source.vocabulary), source.n_components
+    n = source.n_components
     try:
         for number, part in enumerate(train.parts):
             for start in range(0, part.n_docs, _STEP):
@@ -211,7 +209,7 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
                 counts = _topic_counts(model, number, part.read(start, stop), start, stop)
                 if counts is None:
                     return None
-                docs, ids = local_docs(test.parts[number].read(start, stop), train.n_words, id_map)
+                docs, ids = subject.inference.known(test.parts[number].read(start, stop))
                 topic_words = topic_rows(source, ids)
                 theta = np.zeros((docs.n_docs, topic_words.shape[1]), np.float32)
                 theta[:, :n] = counts + source.doc_topic_prior

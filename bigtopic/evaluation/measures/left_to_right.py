@@ -38,24 +38,21 @@ from bigtopic.evaluation.base import Measure, Setting
 from bigtopic.evaluation.held_out import (
     HeldOut,
     Scores,
+    Scoring,
     refuse_dual,
     result_of_scores,
     scores_of_block,
+    scoring_of,
     sums,
-    unigram_log_of,
 )
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     Subject,
     documents_of,
     in_source_order,
-    local_docs,
     topic_rows,
 )
-from bigtopic.inference.known import unknown_words
-from bigtopic.state.axes import mapping
 from bigtopic.types import Block
 from bigtopic.wording import counted
 
@@ -158,10 +155,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Estimator:
         if settings[name] < 1:
             raise SettingError(f"{argument(name)}: must be at least 1, found {settings[name]!r}")
     refuse_dual(subject.model, "left-to-right")
-    corpus, source = subject.corpus, subject.source
-    id_map = mapping(corpus.vocabulary, source.vocabulary)
-    unknown = unknown_words(source, corpus.vocabulary)
-    return _Estimator(source, id_map, unknown, corpus.n_words, unigram_log_of(subject), **settings)
+    return _Estimator(**scoring_of(subject), **settings)
 
 
 def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> LeftToRight:
@@ -181,14 +175,9 @@ def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> Left
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimator:
+class _Estimator(Scoring):
     """The `Scores` of one block of documents, and which of them are cut: pure, and picklable for workers."""
 
-    source: TopicSource
-    id_map: np.ndarray | None
-    unknown: np.ndarray
-    n_words: int
-    unigram_log: np.ndarray
     form: str
     particles: int
     max_tokens: int
@@ -197,7 +186,7 @@ class _Estimator:
     def __call__(self, block: Block) -> tuple[np.ndarray, ...]:
         from bigtopic.evaluation import _kernels
 
-        docs, ids = local_docs(block, self.n_words, self.id_map)
+        docs, ids = self.known(block)
         if (docs.counts != np.floor(docs.counts)).any():
             raise InputError(
                 "the corpus has fractional counts, which are not tokens; ask for 'log-predictive' with "
@@ -222,8 +211,7 @@ class _Estimator:
             by_chain if self.form == "weighted" else by_position,
             n_tokens.astype(np.float64),
             sums(starts, self.unigram_log[ids][tokens]),
-            sums(block.indptr, block.counts),
-            sums(block.indptr, block.counts * self.unknown[block.words]),
+            *self.tokens_of(block),
             np.full(docs.n_docs, np.nan),
         )
         return (*scores, n_all > self.max_tokens)

@@ -33,9 +33,16 @@ import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, result_of_scores, scores_of_block, sums, unigram_log_of
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    Scoring,
+    result_of_scores,
+    scores_of_block,
+    scoring_of,
+    sums,
+)
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     OwnInference,
@@ -43,12 +50,9 @@ from bigtopic.evaluation.subject import (
     documents_of,
     fold_in,
     in_source_order,
-    local_docs,
     topic_rows,
     with_counts,
 )
-from bigtopic.inference.known import unknown_words
-from bigtopic.state.axes import mapping
 from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block, Docs
 
@@ -148,16 +152,8 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
 
 
 def completion_of(subject: Subject, own: bool) -> dict[str, Any]:
-    """What a `Completion` has of its model and documents, with the method's own inference if it is asked for."""
-    corpus, source = subject.corpus, subject.source
-    return {
-        "source": source,
-        "id_map": mapping(corpus.vocabulary, source.vocabulary),
-        "unknown": unknown_words(source, corpus.vocabulary),
-        "n_words": corpus.n_words,
-        "unigram_log": unigram_log_of(subject),
-        "own": subject.own_inference if own else None,
-    }
+    """The fields of `Completion` that follow from the model and the documents, with its own inference if asked for."""
+    return {**scoring_of(subject), "own": subject.own_inference if own else None}
 
 
 _NOTHING = (
@@ -205,19 +201,12 @@ _SLICE_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class Completion(Scoring):
     """The completion of one block of documents: pure, and picklable for workers.
 
-    unknown : bool (n_words,), the words of the corpus that the model does not know, see `inference.known`
-    unigram_log : float64, of the model's words; nan without a baseline
     own : the method's own inference, for "own" and "both"
     """
 
-    source: TopicSource
-    id_map: np.ndarray | None
-    unknown: np.ndarray
-    n_words: int
-    unigram_log: np.ndarray
     split: str = "token"
     ratio: float = 0.5
     repeats: int = 1
@@ -232,7 +221,7 @@ class Completion:
         )
 
     def _slice(self, block: Block) -> Scores:
-        docs, ids = local_docs(block, self.n_words, self.id_map)
+        docs, ids = self.known(block)
         topic_words, base = topic_rows(self.source, ids), self.unigram_log[ids]
         common, own, held, unigram_total = (np.zeros(docs.n_docs) for _ in range(4))
         for repeat in range(self.repeats):
@@ -248,9 +237,7 @@ class Completion:
                 self._add(docs, held_out, theta, topic_words, own)
             unigram_total += sums(docs.indptr, held_out * base[docs.words])
             held += sums(docs.indptr, held_out)
-        everything = sums(block.indptr, block.counts)
-        unknown = sums(block.indptr, block.counts * self.unknown[block.words])
-        return Scores(docs.rows, common, held, unigram_total, everything, unknown, own)
+        return Scores(docs.rows, common, held, unigram_total, *self.tokens_of(block), own)
 
     def _add(
         self, docs: Docs, held_out: np.ndarray, theta: np.ndarray, topic_words: np.ndarray, total: np.ndarray

@@ -54,8 +54,8 @@ class HeldOut(Result):
     n_tokens : scored tokens, over all repeats
     n_docs : documents with scored tokens
     unigram : `value` of the unigram baseline, or None if the training frequencies are unknown
-    unknown_share : share of the corpus' tokens of words that the model does not know and its training texts were not
-        left without; both are left out of the score
+    unknown_share : share of the corpus' tokens that the model does not know, other than words that were left out of its
+        training texts, such as stop words; neither is scored
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and scored
         tokens of each document, in source order
     """
@@ -78,9 +78,6 @@ class HeldOut(Result):
     @property
     def baselines(self) -> Mapping[str, float]:
         return {} if self.unigram is None else {"unigram model": self.unigram}
-
-    def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f}"
 
     def details(self) -> dict[str, str]:
         return {
@@ -112,7 +109,7 @@ class HeldOut(Result):
     def __repr__(self) -> str:
         base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
         return (
-            f"{type(self).__name__}({self.value:.4f} ± {self.standard_error:.4f} nats per token, perplexity "
+            f"{type(self).__name__}({self.text()} nats per token, perplexity "
             f"{self.perplexity:.1f}{base}; {counted(self.n_tokens, 'held-out token')} of "
             f"{counted(self.n_docs, 'document')})"
         )

@@ -50,7 +50,7 @@ def test_blocks_do_not_matter_and_the_top_documents_are_about_the_topic(monkeypa
     expected = prevalence(TRUTH.components, CORPUS, n_documents=4)
     monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
     again = prevalence(TRUTH.components, CORPUS, n_documents=4)
-    np.testing.assert_allclose(again.share, expected.share, rtol=1e-5)
+    np.testing.assert_allclose(again.share, expected.share, rtol=1e-12)
     np.testing.assert_array_equal(again.rows, expected.rows)
     assert (np.diff(expected.weights, axis=1) <= 0).all()
     for topic, rows in enumerate(expected.rows):

@@ -232,7 +232,7 @@ class Completion(Scoring):
                 theta = fold_in(with_counts(docs, observed), topic_words, self.source)
                 self._add(docs, held_out, theta, topic_words, common)
             if self.own is not None:
-                known = with_counts(block, self._known(block))
+                known = with_counts(block, self._known_counts(block))
                 theta = self.own(with_counts(known, observed), topic_words.shape[1])
                 self._add(docs, held_out, theta, topic_words, own)
             unigram_total += sums(docs.indptr, held_out * base[docs.words])
@@ -246,7 +246,7 @@ class Completion(Scoring):
 
         _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
 
-    def _known(self, block: Block) -> np.ndarray:
+    def _known_counts(self, block: Block) -> np.ndarray:
         """The counts of a block, zero for words that the model does not know."""
         return block.counts if self.id_map is None else block.counts * (self.id_map[block.words] >= 0)
 

@@ -89,7 +89,7 @@ class Stability(Result):
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error", "distances", "per_topic", "distance")
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} {self.distance}, {len(self.distances)} models"
+        return f"{super().text()} {self.distance}, {len(self.distances)} models"
 
 
 def align(model: Any, other: Any, distance: str = "hellinger", *, vocabulary: Any = None) -> Alignment:

@@ -82,13 +82,12 @@ class OPEStability(Result):
         return {name: float(own.mean()) for name, own in self._named().items()}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} nats a document"
+        return f"{super().text()} nats a document"
 
     def details(self) -> dict[str, str]:
+        spread = self.deviations
         return {
-            name.replace(
-                "_", " "
-            ): f"{mean:.2f} nats a document, standard deviation {self.deviations[name]:.4f}"
+            name.replace("_", " "): f"{mean:.2f} nats a document, standard deviation {spread[name]:.4f}"
             for name, mean in self.means.items()
         }
 
@@ -142,9 +141,7 @@ def ope_stability(
     seeds = (document_keys(checked_seed(random_state), np.arange(n_runs)) >> np.uint64(1)).tolist()
     inference = Subject(model, corpus, vocabulary, doc_topic_prior).inference
     of_block = partial(_of_block, inference, seeds, int(n_iter))
-    rows, tokens, *objectives = in_source_order(
-        over_blocks(of_block, corpus, "inferring", client, n_threads)
-    )
+    rows, tokens, *objectives = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
     if not len(rows):
         raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
     return OPEStability(*mean_and_error(objectives[0].std(axis=1, ddof=1)), rows, tokens, *objectives)

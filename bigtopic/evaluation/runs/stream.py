@@ -20,9 +20,9 @@ from typing import Any
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure
+from bigtopic.evaluation.base import Measure, with_error
 from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
-from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
@@ -93,7 +93,7 @@ class StreamCurve(ScoreTable):
             errors = self.columns.get(f"{name} standard error", [None] * len(self))
             title = f"{measure.title}, {measure.unit}" if measure.unit else measure.title
             columns[free_label(title, measure, columns)] = [
-                score_cell(value, error) for value, error in zip(self[name], errors, strict=True)
+                with_error(value, error) for value, error in zip(self[name], errors, strict=True)
             ]
         return Table(columns)
 

@@ -80,7 +80,7 @@ class Watch:
 
     @property
     def names(self) -> list[str]:
-        """Of the measures."""
+        """Names of the measures."""
         return [measure.name for measure in self._measures]
 
     def measure(self, model: TopicModel) -> dict[str, float | None]:

@@ -87,9 +87,6 @@ class ClassificationScore(Result):
             raise SettingError("other: was measured on other documents; classify the same ones")
         return mean_and_error(self.correct.astype(float) - other.correct)
 
-    def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f}"
-
     def details(self) -> dict[str, str]:
         return {
             "majority class": f"{self.majority:.4f}",

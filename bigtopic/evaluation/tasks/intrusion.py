@@ -92,7 +92,7 @@ class IntrusionScore(Result):
         return {"chance": self.chance}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} (chance {self.chance:.4f})"
+        return f"{super().text()} (chance {self.chance:.4f})"
 
 
 def word_intrusion(

@@ -35,7 +35,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
-from bigtopic.evaluation.base import Result
+from bigtopic.evaluation.base import Result, with_error
 from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.records import RecordDistribution, dual_model_of, record_distribution_of
 from bigtopic.evaluation.subject import (
@@ -134,12 +134,12 @@ class RankingScore(Result):
         return {name: mean_and_error(mine - theirs) for (name, mine), theirs in pairs}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} mean reciprocal rank"
+        return f"{super().text()} mean reciprocal rank"
 
     def details(self) -> dict[str, str]:
         beside = self.popularity_scores or {}
         lines = {
-            name: f"{mean:.4f} ± {error:.4f}" + (f" (popularity {beside[name][0]:.4f})" if beside else "")
+            name: with_error(mean, error) + (f" (popularity {beside[name][0]:.4f})" if beside else "")
             for name, (mean, error) in self.scores.items()
         }
         return {**lines, "ranked": f"{counted(self.n_candidates, 'candidate')}, {self.n_docs:,} times"}

@@ -312,6 +312,7 @@ def test_it_says_what_it_is_of_and_its_parts():
     assert [*found.parts] == ["documents", "topic_words", "author_topics"]
     assert found.nats == sum(found.parts.values()) and found.value == found.nats / found.n_tokens
     assert found.perplexity == pytest.approx(np.exp(-found.value))
+    assert found.details()["perplexity"].startswith("at most ")
     for text in ("nats per token", found.of, "documents -", "author_topics -", "150 documents"):
         assert text in repr(found)
     told = found.to_dict()

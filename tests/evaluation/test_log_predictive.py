@@ -200,13 +200,3 @@ def test_authors_do_not_matter():
     authored = replace(CORPUS, parts=[MemoryPart("all", block)], author_vocabulary=Vocabulary(size=n_authors))
     expected, result = log_predictive(TRUTH.components, CORPUS), log_predictive(TRUTH.components, authored)
     np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)
-
-
-@pytest.mark.distributed
-def test_a_dask_client_gives_the_same():
-    from dask.distributed import Client
-
-    expected = log_predictive(TRUTH.components, CORPUS, client=False)
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
-        result = log_predictive(TRUTH.components, CORPUS, client=client)
-    np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)

@@ -288,7 +288,7 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
 
 def _scored(estimator: Any, train: Corpus, test: Corpus, asked: Sequence[Measure]) -> Evaluation:
     subject = Subject(_fitted(estimator, train), test)
-    return evaluation_of(asked, subject, {}, **estimator._workers(False))
+    return evaluation_of(asked, subject, {"held_out": True}, **estimator._workers(False))
 
 
 def _fitted(estimator: Any, corpus: Corpus) -> Any:

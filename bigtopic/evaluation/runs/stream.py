@@ -137,7 +137,10 @@ def stream(
     [100, 200]
     """
     documents, asked = documents_of(corpus), folder.chosen(measures)
-    settings = checked_names(asked, settings)
+    settings = {
+        "held_out": True,
+        **checked_names(asked, settings),
+    }  # no batch is learned from before its score
     for one in asked:
         one.complete(settings)  # before anything is learned
     if not callable(getattr(model, "partial_fit", None)):

@@ -285,8 +285,7 @@ def log_records(
     model : a fitted `DualTopicModel`
     records : corpus, or its path, of the held-out records alone; rows are matched by their row in the source, columns
         by name
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Raises
     ------

@@ -135,8 +135,7 @@ def bound(
     model : a fitted estimator whose method has a bound: variational ones, online and streaming ones too
     corpus : the documents that the model learned from, or the path of their corpus; words and authors are matched by
         name
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     held_out : whether the documents are others than those that the model learned from. The parts of the model's arrays,
         which belong to the training documents, are then left out
 

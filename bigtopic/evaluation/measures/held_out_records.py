@@ -102,8 +102,7 @@ def held_out_records(
         and `doc_topic_prior` are passed
     records : the whole documents, training and held-out tokens, or the path of their corpus
     test_size, random_state : as given to `split_records`
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     train : documents that give the unigram baseline its frequencies; None for the training tokens
 
     Returns

@@ -120,8 +120,7 @@ def left_to_right(
     particles : sweeps that are averaged, or chains
     max_tokens : tokens of a document that are scored at most, chosen at random
     random_state : seed of the order of tokens and of the draws
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     train : documents that give the unigram baseline its frequencies, see `log_predictive`
 
     Returns

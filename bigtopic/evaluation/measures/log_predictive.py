@@ -108,8 +108,7 @@ def log_predictive(
     ratio : observed share of a document, between 0 and 1
     repeats : number of random splits of each document, pooled
     random_state : seed of the splits
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     inference : how observed tokens become topics: "common", the fold-in that is the same for every model; "own", the
         method's, as in `transform`; "both" gives the common score, and the other one as `own`
     train : documents that give the unigram baseline its frequencies, or the path of their corpus; None for those the

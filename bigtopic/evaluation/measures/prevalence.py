@@ -109,7 +109,7 @@ def prevalence(
     model : see `topics_of`, to which `vocabulary` is passed
     corpus : any documents, or the path of their corpus; words are matched by name
     n_documents : documents to name for each topic, at least 0
-    client, n_threads : see `log_predictive`
+    client, n_threads : see `measure`
 
     Raises
     ------

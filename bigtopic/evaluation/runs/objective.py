@@ -120,8 +120,7 @@ def ope_stability(
     n_runs : runs of each document, at least 2
     n_iter : iterations of a run, at least 1; in the literature T
     random_state : seed of the runs
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Returns
     -------

@@ -118,9 +118,7 @@ def classification_accuracy(
         whose label is missing ("", None or NaN) are left out
     n_folds : parts of the documents, each predicted from the others, at least 2
     random_state : seed of the folds
-    client : a Dask client or its address; None for the current one, if there is one; False for threads. It infers the
-        topics; the classifier learns in this process
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`, for the inference of topics; the classifier learns in this process
 
     Returns
     -------

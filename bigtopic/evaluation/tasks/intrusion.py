@@ -149,7 +149,7 @@ def document_intrusion(
     path : file or URL of the questions, ending in .csv; the solution is beside it, ending in .key.csv
     n_documents : documents of a topic in a question, those with the largest weights of it
     random_state : seed of intruders and orders
-    client, n_threads : see `prevalence`
+    client, n_threads : see `measure`
 
     Returns
     -------

@@ -167,8 +167,7 @@ def rank_authors(
     model : a fitted `AuthorTopicModel`
     corpus : held-out documents with authors, or the path of their corpus; words and authors are matched by name
     k : length of the list for precision and recall
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Returns
     -------
@@ -217,7 +216,7 @@ def rank_items(
     train : the records that the model learned from, or their path: columns that a row has there are neither ranked nor
         true. None ranks all columns
     k : length of the list for precision and recall
-    client, n_threads : see `rank_authors`
+    client, n_threads : see `measure`
 
     Returns
     -------

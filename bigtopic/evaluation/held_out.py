@@ -98,7 +98,7 @@ class HeldOut(Result):
         Raises
         ------
         SettingError
-            When the two are of different measures, documents or splits.
+            When the two are of different measures or documents, or of another number of tokens of a document.
         """
         if type(self) is not type(other):
             raise SettingError(

@@ -18,10 +18,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.memory import MemoryPart
-from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.datasets.synthetic import KnownLDA
+from bigtopic.datasets.synthetic import KnownLDA, check_settings
 from bigtopic.errors import SettingError, argument
 from bigtopic.types import Block
 
@@ -44,8 +43,8 @@ class KnownAuthors:
     Raises
     ------
     SettingError
-        When a size is not positive, there are fewer authors than a document has, or `random_state` is not a whole
-        number.
+        When a size is not a whole number of at least 1, `mean_length` is less than 1, there are fewer authors than a
+        document has, or `random_state` is not a whole number.
 
     Examples
     --------
@@ -62,10 +61,9 @@ class KnownAuthors:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        checked_seed(self.random_state)
-        for name in ("n_words", "n_authors", "n_components", "authors_per_doc", "mean_length"):
-            if not 1 <= getattr(self, name) < np.inf:
-                raise SettingError(f"{argument(name, getattr(self, name))}: must be 1 or more, and finite")
+        check_settings(self)
+        if self.mean_length < 1:
+            raise SettingError(f"{argument('mean_length', self.mean_length)}: must be 1 or more")
         if self.authors_per_doc > self.n_authors:
             raise SettingError(
                 f"{argument('authors_per_doc', self.authors_per_doc)}: must be at most n_authors, {self.n_authors}"

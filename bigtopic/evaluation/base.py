@@ -35,6 +35,7 @@ __all__ = [
     "for_words",
     "renamed_settings",
     "text_faults",
+    "with_error",
 ]
 
 Fault = tuple[str, str, Any]  # (attribute, what it must be, what it is)
@@ -62,8 +63,8 @@ class Result:
         return {}
 
     def text(self) -> str:
-        """`value` as text for a table, without its unit."""
-        return f"{self.value:.4f}"
+        """`value`, and its standard error if it has one, as text for a table, without the unit."""
+        return with_error(self.value, getattr(self, "standard_error", None)) or "nan"
 
     def details(self) -> dict[str, str]:
         """Further lines of a table, {label: text}; empty texts are left out."""
@@ -92,6 +93,13 @@ class Score(Result):
 
     value: float
     per_topic: np.ndarray | None = field(default=None, repr=False)
+
+
+def with_error(value: float, error: float | None = None, sign: str = "") -> str:
+    """A value and its standard error as text; empty for a value that is nan, without an error that is nan or None."""
+    if value != value:
+        return ""
+    return f"{value:{sign}.4f}" + (f" ± {error:.4f}" if error is not None and error == error else "")
 
 
 def _plain(value: Any) -> Any:

@@ -96,7 +96,7 @@ def coherence(
     measure : by document "npmi", "pmi", "lcp" or "umass"; by window of the text that the corpus has kept "c-npmi",
         "c-uci" or "c-v"
     n_top : top words of each topic, at least 2
-    client, n_threads : see `log_predictive`
+    client, n_threads : see `bigtopic.evaluate.measure`
     vocabulary : see `topics_of`
 
     Returns

@@ -25,7 +25,14 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.held_out import ratio_of_sums
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    documents_of,
+    in_source_order,
+    learned_model,
+    over_blocks,
+    with_counts,
+)
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import LazyArray
@@ -35,6 +42,7 @@ from bigtopic.types import Block
 __all__ = [
     "RecordDistribution",
     "RecordScore",
+    "dual_model_of",
     "log_records",
     "record_distribution_of",
     "split_records",
@@ -76,26 +84,47 @@ class RecordDistribution:
         marginal: np.ndarray = self.of_rows(rows) @ self.joint.sum(axis=1)
         return marginal
 
+    def check(self, block: Block) -> None:
+        """Check that the rows of a block are the model's.
+
+        Raises
+        ------
+        InputError
+            When one is not.
+        """
+        n_rows = self.row_topics.n_rows
+        if block.rows.max(initial=0) >= n_rows:
+            raise InputError(
+                f"{argument('records')}: row {block.rows.max()} of the source is not one of the model's {n_rows} rows; "
+                "give records of the rows that it learned from"
+            )
+
     def column_probabilities(self, rows: Any) -> np.ndarray:
         """p(column | row), float64 (n, n_columns)."""
         weights = self.of_rows(rows) @ self.joint
         return weights / weights.sum(axis=1, keepdims=True) @ self.of_columns().T
 
 
-def record_distribution_of(model: Any) -> RecordDistribution:
-    """The distributions of a fitted `DualTopicModel`, or of its `TopicModel`.
+def dual_model_of(model: Any) -> TopicModel:
+    """The `TopicModel` of a fitted `DualTopicModel`, or that `TopicModel` itself.
 
     Raises
     ------
     SettingError
         When it is neither.
     """
-    known = getattr(model, "_model", model)
-    if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
+    known = learned_model(model)
+    if known is None or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
             f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel, or score "
             "a model of documents with bigtopic.evaluate.held_out_records or log_predictive"
         )
+    return known
+
+
+def record_distribution_of(model: Any) -> RecordDistribution:
+    """The distributions of a dual topic model, see `dual_model_of`."""
+    known = dual_model_of(model)
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)
     return RecordDistribution(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
@@ -256,8 +285,7 @@ def log_records(
     model : a fitted `DualTopicModel`
     records : corpus, or its path, of the held-out records alone; rows are matched by their row in the source, columns
         by name
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Raises
     ------
@@ -266,11 +294,10 @@ def log_records(
     InputError
         When a row is not one of the model's, or the model knows no record's column.
     """
-    corpus, known = documents_of(records, "records"), getattr(model, "_model", model)
-    distribution = record_distribution_of(model)
-    measure = partial(_of_block, distribution, mapping(corpus.vocabulary, known.vocabulary))
-    pieces = list(over_blocks(measure, corpus, "scoring", client, n_threads))
-    conditional, joint, n_records, everything = (np.concatenate(own) for own in zip(*pieces, strict=True))
+    corpus, known = documents_of(records, "records"), dual_model_of(model)
+    of_block = partial(_of_block, record_distribution_of(known), mapping(corpus.vocabulary, known.vocabulary))
+    arrays = in_source_order(over_blocks(of_block, corpus, "scoring", client, n_threads))
+    _, conditional, joint, n_records, everything = arrays
     scored = n_records > 0
     if not scored.any():
         raise InputError(
@@ -283,13 +310,8 @@ def log_records(
 
 
 def _of_block(pairs: RecordDistribution, id_map: np.ndarray | None, block: Block) -> tuple[np.ndarray, ...]:
-    """Of each row: sums of log p(column | row) and of log p(row, column), records scored, and all records."""
-    n_rows = pairs.row_topics.n_rows
-    if block.rows.max(initial=0) >= n_rows:
-        raise InputError(
-            f"records: row {block.rows.max()} of the source is not one of the model's {n_rows} rows; give records of "
-            "the rows that it learned from"
-        )
+    """Each row, its sums of log p(column | row) and log p(row, column), its scored records, and all its records."""
+    pairs.check(block)
     columns = block.words if id_map is None else id_map[block.words]
     row_of, known = np.repeat(np.arange(block.n_docs), np.diff(block.indptr)), columns >= 0
     at, counts = row_of[known], block.counts[known].astype(np.float64)
@@ -297,4 +319,4 @@ def _of_block(pairs: RecordDistribution, id_map: np.ndarray | None, block: Block
     sums = [np.bincount(at, weights, block.n_docs) for weights in (counts * log_joint, counts)]
     marginal = np.log(pairs.row_probability(block.rows))
     everything = np.bincount(row_of, block.counts, block.n_docs)
-    return sums[0] - sums[1] * marginal, sums[0], sums[1], everything
+    return block.rows, sums[0] - sums[1] * marginal, sums[0], sums[1], everything

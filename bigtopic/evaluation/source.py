@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,10 +14,20 @@ from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argume
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
 
-__all__ = ["FLOOR", "Largest", "TopicSource", "labels_of", "top_words", "topics_of"]
+__all__ = [
+    "FLOOR",
+    "NO_COMMON_WORD",
+    "Largest",
+    "TopicSource",
+    "labels_of",
+    "rows_of",
+    "top_words",
+    "topics_of",
+]
 
 FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
-_ROWS = 1 << 15
+NO_COMMON_WORD = "the models share no word; compare models of the same language and tokeniser"
+_ROWS = 1 << 15  # words at a time
 
 
 class TopicSource(Protocol):
@@ -165,6 +175,13 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
     return np.broadcast_to(values, (n_components,)).copy()
 
 
+def rows_of(source: TopicSource, dtype: Any = np.float64) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All words in blocks: ids, int32 (n,), and p(word | topic), (n, n_components)."""
+    for start in range(0, source.n_words, _ROWS):
+        ids = np.arange(start, min(start + _ROWS, source.n_words), dtype=np.int32)
+        yield ids, source.gather(ids).astype(dtype, copy=False)
+
+
 @renamed(n="n_top")
 def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """The most probable words of each topic; ties are in the order of the ids.
@@ -184,9 +201,8 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
             f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
         )
     found = Largest(source.n_components, n_top)
-    for start in range(0, source.n_words, _ROWS):
-        rows = np.arange(start, min(start + _ROWS, source.n_words))
-        found.add(rows, source.gather(rows.astype(np.int32)))
+    for ids, rows in rows_of(source, np.float32):
+        found.add(ids, rows)
     return found.positions, found.values
 
 

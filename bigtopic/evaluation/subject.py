@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -33,7 +33,8 @@ __all__ = [
     "Subject",
     "documents_of",
     "fold_in",
-    "local_docs",
+    "in_source_order",
+    "learned_model",
     "over_blocks",
     "topic_rows",
     "with_counts",
@@ -73,6 +74,12 @@ def documents_of(corpus: Any, name: str = "corpus") -> Corpus:
     return corpus
 
 
+def learned_model(model: Any) -> TopicModel | None:
+    """What an estimator of this package has learned; None before `fit`, and of a model of another kind."""
+    known = getattr(model, "_model", model)
+    return known if isinstance(known, TopicModel) else None
+
+
 def over_blocks(
     measure: Callable[..., Any],
     corpus: Corpus,
@@ -96,6 +103,13 @@ def over_blocks(
         ):
             progress.update(n_docs)
             yield result
+
+
+def in_source_order(pieces: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    """The arrays of all pieces, each joined and ordered by source row, of which a piece's first array has those."""
+    joined = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
+    order = np.argsort(joined[0], kind="stable")
+    return [array[order] for array in joined]
 
 
 class _Task:
@@ -136,17 +150,6 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
     rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
     return rows
-
-
-def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
-    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,). In the
-    corpus' order, so that all models are asked for the same tokens."""
-
-    without_authors = Block(block.indptr, block.words, block.counts, block.rows)
-    docs, axes = make_docs(without_authors, n_words, id_map, in_order=False)
-    ids = axes["word"]
-    assert ids is not None
-    return docs, ids
 
 
 def with_counts(docs: Any, counts: np.ndarray) -> Any:
@@ -229,8 +232,8 @@ class Subject:
         SettingError
             When the model is not a fitted estimator of this package.
         """
-        model = getattr(self.model, "_model", None)
-        if not isinstance(model, TopicModel):
+        model = learned_model(self.model)
+        if model is None:
             raise SettingError(
                 f"{argument('inference', 'own')}: {type(self.model).__name__} has no inference that bigtopic knows; "
                 f"give a fitted estimator of this package, or use {argument('inference', 'common')}"
@@ -265,6 +268,17 @@ class Inference:
     source: TopicSource
     id_map: np.ndarray | None
     n_words: int
+
+    def known(self, block: Block) -> tuple[Docs, np.ndarray]:
+        """Documents of the words that the model knows, without authors; its ids of these words, int32 (docs.n_words,).
+
+        In the corpus' order, so that all models are asked for the same tokens.
+        """
+        without_authors = Block(block.indptr, block.words, block.counts, block.rows)
+        docs, axes = make_docs(without_authors, self.n_words, self.id_map, in_order=False)
+        ids = axes["word"]
+        assert ids is not None
+        return docs, ids
 
 
 class Documents:
@@ -305,9 +319,7 @@ class Documents:
 
     @cached_property
     def _known(self) -> tuple[Docs, np.ndarray]:
-        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
-        inference = self._inferring()
-        return local_docs(self.block, inference.n_words, inference.id_map)
+        return self._inferring().known(self.block)
 
     def _inferring(self) -> Inference:
         if self._inference is None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import vstack
 
-from bigtopic.datasets import KnownAuthors, KnownDual, known_dual
+from bigtopic.datasets import KnownAuthors, KnownDual, KnownLDA, known_dual
 from bigtopic.errors import SettingError
 from bigtopic.ingestion.ingest import ingest
 
@@ -76,11 +76,14 @@ def test_perplexity_under_the_truth_is_that_of_the_mixtures():
     ("make", "found"),
     [
         (lambda: KnownDual(0, 3, 1, 1), "n_rows=0"),
+        (lambda: KnownDual(2, 3.5, 1, 1), "n_columns=3.5: must be a whole number, 1 or more"),
+        (lambda: KnownLDA(5.0, 2), "n_words=5.0: must be a whole number"),
         (lambda: KnownDual(2, 3, 1, 1, joint_prior=float("inf")), "joint_prior=inf"),
         (lambda: KnownDual(2, 3, 1, 1, random_state=0.5), "random_state=0.5"),
         (lambda: DUAL.records(0), "n_records=0"),
         (lambda: KnownAuthors(5, 3, 2, authors_per_doc=4), "at most n_authors, 3"),
         (lambda: KnownAuthors(5, 3, 2, mean_length=0), "mean_length=0"),
+        (lambda: KnownAuthors(5, 3, 2, mean_length=0.5), "mean_length=0.5: must be 1 or more"),
     ],
 )
 def test_settings_are_checked(make, found):

@@ -139,6 +139,11 @@ def test_what_is_not_allowed_is_said_before_anything_is_learned(settings, messag
         bt.sweep(CORPUS, **{**QUIET, **settings})
 
 
+def test_a_bound_is_of_held_out_documents():
+    found = bt.sweep(CORPUS, n_components=[2], method="online-vb", measure="bound", **QUIET)
+    assert [*found.results[0][0]["bound"].parts] == ["documents"]
+
+
 def test_ctrl_c_ends_the_sweep(monkeypatch):
     def interrupted(self, corpus):
         self.run_ = {"ended": "interrupt"}

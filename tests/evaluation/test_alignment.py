@@ -30,7 +30,7 @@ def apart(p, q, distance):
 
 @pytest.mark.parametrize("distance", ["hellinger", "l1"])
 def test_the_match_is_the_best_of_all_and_words_are_matched_by_name(distance, monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.runs.alignment._ROWS", 5)
+    monkeypatch.setattr("bigtopic.evaluation.source._ROWS", 5)
     other_words = [*WORDS[3:], "v0", "v1"][::-1]
     other = RNG.dirichlet(np.full(11, 0.5), 4) + 1e-6
     found = align(topics_of(TOPICS, WORDS), topics_of(other, other_words), distance)
@@ -97,6 +97,8 @@ def test_what_cannot_be_aligned_is_refused():
         align(TOPICS, [["a"]])
     with pytest.raises(VocabularyMismatch, match="the models share no word"):
         align(topics_of(np.eye(2), ["a", "b"]), topics_of(np.eye(2), ["c", "d"]))
+    with pytest.raises(VocabularyMismatch, match="columns without names can only be matched by position"):
+        align(TOPICS, TOPICS[:, :5])
     for models in ([TOPICS], TOPICS[0], None):
         with pytest.raises(SettingError, match="models: give a list of at least two models"):
             stability(models)

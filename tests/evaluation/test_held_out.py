@@ -173,12 +173,6 @@ def test_what_has_no_meaning_says_what_to_ask():
         log_predictive(np.ones((2, 30)), single)
 
 
-def test_the_bound_says_what_its_perplexity_is():
-    found = bound(MODELS["vb"], TRAIN)
-    assert found.perplexity == pytest.approx(np.exp(-found.nats / found.n_tokens))
-    assert found.details()["perplexity"].startswith("at most ")
-
-
 def test_copies_keep_their_state():
     assert held_out_records(copy.deepcopy(MODELS["ilr"]), CORPUS).own_from == "training state"
 

@@ -157,7 +157,7 @@ def test_what_cannot_be_ranked_is_refused(authored, recorded, corpus):
             SettingError, match=f"k={k}: must be a whole number from 1 to the model's 30 columns"
         ):
             rank_items(recorded[0], recorded[2], k=k)
-    with pytest.raises(InputError, match=r"records: no row has a held-out column .* that train lacks"):
+    with pytest.raises(InputError, match=r"records: no row has a held-out column .* train lacks"):
         rank_items(recorded[0], recorded[1], recorded[1], client=False)
     with pytest.raises(InputError, match="row 40 of the source is not one of the model's 40 rows"):
         rank_items(recorded[0], from_matrix(np.ones((41, 30))), client=False)

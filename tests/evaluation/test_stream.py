@@ -122,3 +122,8 @@ def test_the_table():
 def test_what_cannot_be_a_stream_is_refused(model, batch_size, settings, message):
     with pytest.raises(SettingError, match=f"^{message}"):
         stream(model, CORPUS, batch_size, **settings)
+
+
+def test_a_bound_is_of_held_out_documents():
+    (found,) = stream(LDA(3, method="online-vb", **QUIET), CORPUS, 125, "bound").results
+    assert [*found["bound"].parts] == ["documents"]

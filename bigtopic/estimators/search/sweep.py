@@ -30,9 +30,9 @@ from bigtopic.errors import SettingError, argument, noting
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
-from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
+from bigtopic.evaluation.base import Measure, with_error
+from bigtopic.evaluation.measuring import Evaluation, evaluation_of, free_label
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
@@ -132,7 +132,7 @@ class Sweep(ScoreTable):
             measure = self.measures[name]
             columns[free_label(measure.title, measure, columns)] = [score.text() for score in scores]
             if name == self._decides:
-                cells = [score_cell(*difference, sign="+") for difference in self.differences]
+                cells = [with_error(*difference, sign="+") for difference in self.differences]
                 cells[self._highest] = "highest"
                 columns["difference"] = cells
         return Table({**columns, "": self._marks("chosen", "")})
@@ -288,8 +288,7 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
 
 def _scored(estimator: Any, train: Corpus, test: Corpus, asked: Sequence[Measure]) -> Evaluation:
     subject = Subject(_fitted(estimator, train), test)
-    found = results_of(asked, subject, {}, **estimator._workers(False))
-    return Evaluation(list(zip(asked, found, strict=True)))
+    return evaluation_of(asked, subject, {"held_out": True}, **estimator._workers(False))
 
 
 def _fitted(estimator: Any, corpus: Corpus) -> Any:

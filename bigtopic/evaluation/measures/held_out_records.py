@@ -29,12 +29,18 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores
+from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores, scores_of_block
 from bigtopic.evaluation.measures.log_predictive import Completion, completion_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.records import split_records, test_counts
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, local_docs, topic_rows
-from bigtopic.state.axes import mapping
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Subject,
+    documents_of,
+    in_source_order,
+    learned_model,
+    topic_rows,
+)
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs
 
@@ -96,8 +102,7 @@ def held_out_records(
         and `doc_topic_prior` are passed
     records : the whole documents, training and held-out tokens, or the path of their corpus
     test_size, random_state : as given to `split_records`
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     train : documents that give the unigram baseline its frequencies; None for the training tokens
 
     Returns
@@ -132,8 +137,7 @@ def held_out_records(
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     refuse_dual(subject.model, "held-out-records")
     corpus, (train, test) = subject.corpus, split_records(subject.corpus, **settings)
-    known = getattr(subject.model, "_model", None)
-    model = known if isinstance(known, TopicModel) else None
+    model = learned_model(subject.model)
     state = None if model is None else _by_state(model, subject, train, test)
     own = model is not None and state is None
     learned, there = subject.source.vocabulary.frequency, corpus.vocabulary.frequency
@@ -149,10 +153,6 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     )
 
 
-def _of_block(records: _Records, documents: Documents) -> list[Scores]:
-    return [records(documents.block)]
-
-
 _NOTHING = (
     "no document has a held-out token and a training token that the model knows; pass documents of two tokens or more, "
     "whole ones, not a half of split_records"
@@ -160,7 +160,7 @@ _NOTHING = (
 
 
 def _finish(records: _Records, pieces: list[Scores]) -> HeldOutRecords:
-    scores = Scores.joined(pieces).in_source_order()
+    scores = Scores(*in_source_order(pieces))
     more = {"uniform": -float(np.log(records.source.n_words)), "saw_them": records.saw_them}
     found = result_of_scores(HeldOutRecords, scores, records.source, _NOTHING, **more)
     if records.state is None and records.own is None:
@@ -195,14 +195,12 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
     model has none of these training tokens. A pass in this process, whose files the state is in."""
     from bigtopic.evaluation import _kernels
 
-    state, source, rows, totals = model.document_state, subject.source, [], []
-    if (
-        "author" in model.axes
-    ):  # what is remembered is of authors and topics, and documents have no topics of their own
+    if "author" in model.axes:  # it remembers authors' topics, and documents have none of their own
         return None
+    state, source, pieces = model.document_state, subject.source, []
     if state is None or not state.has_counted(train.parts, train.vocabulary, model.cursor):
         return None
-    id_map, n = mapping(train.vocabulary, source.vocabulary), source.n_components
+    n = source.n_components
     try:
         for number, part in enumerate(train.parts):
             for start in range(0, part.n_docs, _STEP):
@@ -210,19 +208,17 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
                 counts = _topic_counts(model, number, part.read(start, stop), start, stop)
                 if counts is None:
                     return None
-                docs, ids = local_docs(test.parts[number].read(start, stop), train.n_words, id_map)
+                docs, ids = subject.inference.known(test.parts[number].read(start, stop))
                 topic_words = topic_rows(source, ids)
                 theta = np.zeros((docs.n_docs, topic_words.shape[1]), np.float32)
                 theta[:, :n] = counts + source.doc_topic_prior
                 theta /= theta.sum(axis=1, keepdims=True)
                 total = np.zeros(docs.n_docs)
                 _kernels.held_out_log(docs.indptr, docs.words, docs.counts, theta, topic_words, total)
-                rows.append(docs.rows)
-                totals.append(total)
+                pieces.append((docs.rows, total))
     except ModelError:  # a saved or copied model is without these files
         return None
-    found: np.ndarray = np.concatenate(totals)[np.argsort(np.concatenate(rows), kind="stable")]
-    return found
+    return in_source_order(pieces)[1]
 
 
 def _topic_counts(model: TopicModel, number: int, block: Block, start: int, stop: int) -> np.ndarray | None:
@@ -248,7 +244,7 @@ def _topic_counts(model: TopicModel, number: int, block: Block, start: int, stop
 MEASURE = Measure(
     name="held-out-records",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={

@@ -35,12 +35,24 @@ import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    Scoring,
+    refuse_dual,
+    result_of_scores,
+    scores_of_block,
+    scoring_of,
+    sums,
+)
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.source import TopicSource
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, local_docs, topic_rows
-from bigtopic.inference.known import unknown_words
-from bigtopic.state.axes import mapping
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Subject,
+    documents_of,
+    in_source_order,
+    topic_rows,
+)
 from bigtopic.types import Block
 from bigtopic.wording import counted
 
@@ -108,8 +120,7 @@ def left_to_right(
     particles : sweeps that are averaged, or chains
     max_tokens : tokens of a document that are scored at most, chosen at random
     random_state : seed of the order of tokens and of the draws
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     train : documents that give the unigram baseline its frequencies, see `log_predictive`
 
     Returns
@@ -143,18 +154,12 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Estimator:
         if settings[name] < 1:
             raise SettingError(f"{argument(name)}: must be at least 1, found {settings[name]!r}")
     refuse_dual(subject.model, "left-to-right")
-    corpus, source = subject.corpus, subject.source
-    id_map = mapping(corpus.vocabulary, source.vocabulary)
-    unknown = unknown_words(source, corpus.vocabulary)
-    return _Estimator(source, id_map, unknown, corpus.n_words, unigram_log_of(subject), **settings)
+    return _Estimator(**scoring_of(subject), **settings)
 
 
-def _of_block(estimator: _Estimator, documents: Documents) -> list[tuple[Scores, int]]:
-    return [estimator(documents.block)]
-
-
-def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRight:
-    scores = Scores.joined(piece for piece, _ in pieces).in_source_order()
+def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> LeftToRight:
+    *arrays, cut = in_source_order(pieces)
+    scores = Scores(*arrays)
     return result_of_scores(
         LeftToRight,
         scores,
@@ -164,28 +169,23 @@ def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRi
         form=estimator.form,
         particles=estimator.particles,
         max_tokens=estimator.max_tokens,
-        n_cut=sum(n for _, n in pieces),
+        n_cut=int(cut.sum()),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimator:
-    """The estimate of one block of documents: pure, and picklable for workers."""
+class _Estimator(Scoring):
+    """The `Scores` of one block of documents, and which of them are cut: pure, and picklable for workers."""
 
-    source: TopicSource
-    id_map: np.ndarray | None
-    unknown: np.ndarray
-    n_words: int
-    unigram_log: np.ndarray
     form: str
     particles: int
     max_tokens: int
     random_state: int
 
-    def __call__(self, block: Block) -> tuple[Scores, int]:
+    def __call__(self, block: Block) -> tuple[np.ndarray, ...]:
         from bigtopic.evaluation import _kernels
 
-        docs, ids = local_docs(block, self.n_words, self.id_map)
+        docs, ids = self.known(block)
         if (docs.counts != np.floor(docs.counts)).any():
             raise InputError(
                 "the corpus has fractional counts, which are not tokens; ask for 'log-predictive' with "
@@ -210,24 +210,23 @@ class _Estimator:
             by_chain if self.form == "weighted" else by_position,
             n_tokens.astype(np.float64),
             sums(starts, self.unigram_log[ids][tokens]),
-            sums(block.indptr, block.counts),
-            sums(block.indptr, block.counts * self.unknown[block.words]),
+            *self.tokens_of(block),
             np.full(docs.n_docs, np.nan),
         )
-        return scores, int((n_all > self.max_tokens).sum())
+        return (*scores, n_all > self.max_tokens)
 
 
 MEASURE = Measure(
     name="left-to-right",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={
         "form": Setting("sequential", "How the draws are averaged.", ("sequential", "wallach", "weighted")),
         "particles": Setting(20, "Sweeps or chains of a document."),
         "max_tokens": Setting(200, "Tokens of a document that are scored at most."),
-        "random_state": Setting(0, "Seed of the random splits.", formerly="seed"),
+        "random_state": Setting(0, "Seed of the order of tokens and of the draws.", formerly="seed"),
     },
     held_out=True,
     title="left-to-right",

@@ -22,7 +22,7 @@ from bigtopic.types import Block
 
 __all__ = ["MEASURE", "Prevalence", "prevalence"]
 
-_AUTHOR_CELLS = 50_000_000  # 200 MB of float32
+_AUTHOR_CELLS = 50_000_000  # 400 MB of float64
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def prevalence(
     model : see `topics_of`, to which `vocabulary` is passed
     corpus : any documents, or the path of their corpus; words are matched by name
     n_documents : documents to name for each topic, at least 0
-    client, n_threads : see `log_predictive`
+    client, n_threads : see `measure`
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
 
 
 def _start(state: _State) -> _Total:
-    authors = np.zeros((state.n_authors, state.n_components), np.float32) if state.n_authors else None
+    authors = np.zeros((state.n_authors, state.n_components)) if state.n_authors else None
     nothing = np.zeros((state.n_components, 0), np.int64), np.zeros((state.n_components, 0), np.float32)
     return _Total(np.zeros(state.n_components), authors, nothing, state.n_documents)
 
@@ -155,7 +155,9 @@ def _combine(total: _Total, piece: _Piece) -> _Total:
 
 
 def _finish(state: _State, total: _Total) -> Prevalence:
-    return Prevalence(total.tokens / max(total.tokens.sum(), 1e-300), total.authors, *total.best)
+    share = total.tokens / max(total.tokens.sum(), 1e-300)
+    authors = None if total.authors is None else total.authors.astype(np.float32)
+    return Prevalence(share, authors, *total.best)
 
 
 def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,8 +166,8 @@ def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarr
     n_each = np.diff(block.author_indptr)
     documents = np.repeat(np.arange(block.n_docs), n_each)
     ids, local = np.unique(block.authors, return_inverse=True)
-    values = np.zeros((len(ids), weighted.shape[1]), np.float32)
-    np.add.at(values, local, weighted[documents] / n_each[documents, None].astype(np.float32))
+    values = np.zeros((len(ids), weighted.shape[1]))
+    np.add.at(values, local, weighted[documents] / n_each[documents, None])
     return ids, values
 
 

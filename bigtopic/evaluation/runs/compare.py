@@ -17,9 +17,9 @@ import numpy as np
 
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.base import Measure, Result, with_error
 from bigtopic.evaluation.held_out import is_paired, paired_difference, ratio_of_sums
-from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
 from bigtopic.evaluation.runs.common_words import CommonWords, common_words
 from bigtopic.evaluation.source import topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
@@ -35,7 +35,6 @@ __all__ = [
     "compare",
     "has_documents",
     "pooled",
-    "score_cell",
 ]
 
 
@@ -138,9 +137,9 @@ class Comparison(ScoreTable):
             title = free_label(measure.title, measure, columns) if name in self.measures else "own inference"
             errors = [getattr(result, "standard_error", None) for result in found.values()]
             values = [result.value for result in found.values()]
-            columns[title] = list(map(score_cell, values, errors))
+            columns[title] = list(map(with_error, values, errors))
             if name in self.reference and len(found) > 1:
-                pairs = {model: score_cell(*self.difference(name, model), sign="+") for model in found}
+                pairs = {model: with_error(*self.difference(name, model), sign="+") for model in found}
                 columns[f"{title}, difference"] = [*{**pairs, self.reference[name]: "reference"}.values()]
         return Table(columns)
 
@@ -163,13 +162,6 @@ def _scores(results: Mapping[str, Evaluation]) -> dict[str, dict[str, Result]]:
         if len(there) == len(by_own):
             found[name + _OWN] = there
     return found
-
-
-def score_cell(value: float, error: float | None = None, sign: str = "") -> str:
-    """A value and its standard error as text; a value that is missing is empty."""
-    if value != value:
-        return ""
-    return f"{value:{sign}.4f}" + (f" ± {error:.4f}" if error is not None and error == error else "")
 
 
 @dataclass(frozen=True)
@@ -197,7 +189,7 @@ class PooledScore(Result):
         return cls(*ratio_of_sums(log_likelihood, tokens), rows, log_likelihood, tokens)
 
     def text(self) -> str:
-        return score_cell(self.value, self.standard_error)
+        return with_error(self.value, self.standard_error)
 
     def minus(self, other: Any) -> tuple[float, float]:
         """Difference of the values and its standard error, paired by document.
@@ -294,8 +286,7 @@ def compare(
     for name, model in named.items():
         subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
         with noting(f"model {name!r}"):
-            found = results_of(asked, subject, settings, client, n_threads)
-        results[name] = Evaluation(list(zip(asked, found, strict=True)))
+            results[name] = evaluation_of(asked, subject, settings, client, n_threads)
     return Comparison(results, _references(results, reference), note)
 
 

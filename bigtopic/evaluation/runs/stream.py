@@ -20,9 +20,9 @@ from typing import Any
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
-from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
+from bigtopic.evaluation.base import Measure, with_error
+from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
@@ -93,7 +93,7 @@ class StreamCurve(ScoreTable):
             errors = self.columns.get(f"{name} standard error", [None] * len(self))
             title = f"{measure.title}, {measure.unit}" if measure.unit else measure.title
             columns[free_label(title, measure, columns)] = [
-                score_cell(value, error) for value, error in zip(self[name], errors, strict=True)
+                with_error(value, error) for value, error in zip(self[name], errors, strict=True)
             ]
         return Table(columns)
 
@@ -137,7 +137,10 @@ def stream(
     [100, 200]
     """
     documents, asked = documents_of(corpus), folder.chosen(measures)
-    settings = checked_names(asked, settings)
+    settings = {
+        "held_out": True,
+        **checked_names(asked, settings),
+    }  # no batch is learned from before its score
     for one in asked:
         one.complete(settings)  # before anything is learned
     if not callable(getattr(model, "partial_fit", None)):
@@ -154,12 +157,10 @@ def stream(
     for start in range(0, documents.n_docs, int(batch_size)):
         batch = documents.run(start, start + batch_size, order="stored")
         if _has_topics(model):
+            subject = Subject(model, batch, _words(model, batch))
             with noting(f"the batch after {start:,} documents"):
-                found = results_of(
-                    asked, Subject(model, batch, _words(model, batch)), settings, client, n_threads
-                )
+                results.append(evaluation_of(asked, subject, settings, client, n_threads))
             learned.append(start)
-            results.append(Evaluation(list(zip(asked, found, strict=True))))
         model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
     return StreamCurve(learned, results)
 

@@ -8,7 +8,7 @@ from typing import Any
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import checked_names, results_of
+from bigtopic.evaluation.measuring import checked_names, evaluation_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.learning.events import Event
 from bigtopic.state.model import TopicModel
@@ -80,15 +80,15 @@ class Watch:
 
     @property
     def names(self) -> list[str]:
-        """Of the measures."""
+        """Names of the measures."""
         return [measure.name for measure in self._measures]
 
     def measure(self, model: TopicModel) -> dict[str, float | None]:
         """The figures of the model as it is, by name; None stands for nan."""
         subject = Subject(_Learning(model), self._corpus, train=self._train)
         found: dict[str, float | None] = {}
-        results = results_of(self._measures, subject, self._settings, **self._workers)
-        for name, result in zip(self.names, results, strict=True):
+        results = evaluation_of(self._measures, subject, self._settings, **self._workers)
+        for name, result in results.items():
             found[name] = result.value
             if (error := getattr(result, "standard_error", None)) is not None:
                 found[f"{name} standard error"] = error

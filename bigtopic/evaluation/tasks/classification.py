@@ -26,8 +26,16 @@ from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument, require
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
-from bigtopic.evaluation.tasks.ranking import mean_and_error
+from bigtopic.evaluation.held_out import mean_and_error
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Documents,
+    Inference,
+    Subject,
+    documents_of,
+    in_source_order,
+    over_blocks,
+)
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block
 
@@ -79,9 +87,6 @@ class ClassificationScore(Result):
             raise SettingError("other: was measured on other documents; classify the same ones")
         return mean_and_error(self.correct.astype(float) - other.correct)
 
-    def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f}"
-
     def details(self) -> dict[str, str]:
         return {
             "majority class": f"{self.majority:.4f}",
@@ -113,9 +118,7 @@ def classification_accuracy(
         whose label is missing ("", None or NaN) are left out
     n_folds : parts of the documents, each predicted from the others, at least 2
     random_state : seed of the folds
-    client : a Dask client or its address; None for the current one, if there is one; False for threads. It infers the
-        topics; the classifier learns in this process
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`, for the inference of topics; the classifier learns in this process
 
     Returns
     -------
@@ -148,10 +151,9 @@ def classification_accuracy(
             "label"
         )
     subject = Subject(model, corpus, vocabulary, doc_topic_prior)
-    pieces = list(over_blocks(partial(_topics, subject.inference), corpus, "inferring", client, n_threads))
-    rows, theta = (np.concatenate(own) for own in zip(*pieces, strict=True))
-    order = np.argsort(rows, kind="stable")[labelled]  # in source order, as labels are
-    rows, theta, classes = rows[order], theta[order], classes[labelled]
+    of_block = partial(_topics, subject.inference)
+    rows, theta = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    rows, theta, classes = rows[labelled], theta[labelled], classes[labelled]  # all in source order
     folds = np.empty(len(rows), np.int64)
     folds[np.argsort(document_keys(seed, rows), kind="stable")] = np.arange(len(rows)) % n_folds
     predicted, majority = _predicted(theta, classes, folds, n_folds)

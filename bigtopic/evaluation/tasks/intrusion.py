@@ -42,7 +42,7 @@ from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.measures.prevalence import prevalence
 from bigtopic.evaluation.source import top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -92,7 +92,7 @@ class IntrusionScore(Result):
         return {"chance": self.chance}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} (chance {self.chance:.4f})"
+        return f"{super().text()} (chance {self.chance:.4f})"
 
 
 def word_intrusion(
@@ -121,7 +121,7 @@ def word_intrusion(
     seed, places, source = checked_seed(random_state), _places(path), topics_of(model, vocabulary)
     own, _ = top_words(source, n_top)
     pool = np.unique(own)
-    weights = source.gather(pool.astype(np.int32))[:, : source.n_components]
+    weights = source.gather(pool.astype(np.int32))
     names = {int(i): str(source.vocabulary[int(i)]) for i in pool}
     return _write(places, "word", own, pool, weights, names, seed)
 
@@ -149,7 +149,7 @@ def document_intrusion(
     path : file or URL of the questions, ending in .csv; the solution is beside it, ending in .key.csv
     n_documents : documents of a topic in a question, those with the largest weights of it
     random_state : seed of intruders and orders
-    client, n_threads : see `prevalence`
+    client, n_threads : see `measure`
 
     Returns
     -------
@@ -238,7 +238,7 @@ def score_intrusion(
         )
     per_topic = np.divide(found, asked, out=np.full(len(asked), np.nan), where=asked > 0)
     scored = per_topic[asked > 0]
-    value, error = ratio_of_sums(scored, np.ones(len(scored)))
+    value, error = mean_and_error(scored)
     return IntrusionScore(
         value=value,
         standard_error=error,

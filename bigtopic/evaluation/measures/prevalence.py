@@ -2,7 +2,8 @@
 
     share_k = sum_d N_d theta_dk / sum_d N_d,  N_d the tokens of document d that the model knows
 
-One pass; a document with several authors counts for each of them in equal parts.
+theta comes from the fold-in that all models share, until its Dirichlet parameters move by less than 0.001 on average,
+or for 100 iterations. One pass; a document with several authors counts for each of them in equal parts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from bigtopic.types import Block
 
 __all__ = ["MEASURE", "Prevalence", "prevalence"]
 
-_AUTHOR_CELLS = 50_000_000  # 200 MB of float32
+_AUTHOR_CELLS = 50_000_000  # 400 MB of float64
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class _Piece(NamedTuple):
 
 class _Total(NamedTuple):
     tokens: np.ndarray
-    authors: np.ndarray | None  # expected tokens (n_authors, n_components)
+    authors: np.ndarray | None  # float64 (n_authors, n_components), expected tokens
     best: tuple[np.ndarray, np.ndarray]
     n_documents: int
 
@@ -131,7 +132,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
 
 
 def _start(state: _State) -> _Total:
-    authors = np.zeros((state.n_authors, state.n_components), np.float32) if state.n_authors else None
+    authors = np.zeros((state.n_authors, state.n_components)) if state.n_authors else None
     nothing = np.zeros((state.n_components, 0), np.int64), np.zeros((state.n_components, 0), np.float32)
     return _Total(np.zeros(state.n_components), authors, nothing, state.n_documents)
 
@@ -155,7 +156,8 @@ def _combine(total: _Total, piece: _Piece) -> _Total:
 
 
 def _finish(state: _State, total: _Total) -> Prevalence:
-    return Prevalence(total.tokens / max(total.tokens.sum(), 1e-300), total.authors, *total.best)
+    authors = None if total.authors is None else total.authors.astype(np.float32)
+    return Prevalence(total.tokens / max(total.tokens.sum(), 1e-300), authors, *total.best)
 
 
 def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,8 +166,8 @@ def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarr
     n_each = np.diff(block.author_indptr)
     documents = np.repeat(np.arange(block.n_docs), n_each)
     ids, local = np.unique(block.authors, return_inverse=True)
-    values = np.zeros((len(ids), weighted.shape[1]), np.float32)
-    np.add.at(values, local, weighted[documents] / n_each[documents, None].astype(np.float32))
+    values = np.zeros((len(ids), weighted.shape[1]))
+    np.add.at(values, local, weighted[documents] / n_each[documents, None])
     return ids, values
 
 

@@ -95,6 +95,8 @@ class HeldOut(Result):
     def minus(self, other: HeldOut) -> tuple[float, float]:
         """Difference of the values and its standard error, paired by document.
 
+        Give both the same `random_state`: the same numbers of other tokens are not noticed, and make the error larger.
+
         Raises
         ------
         SettingError

@@ -245,8 +245,9 @@ class RecordScore(Result):
 
     Attributes
     ----------
-    value, standard_error : mean of log p(column | row), in nats per record; its error over rows
-    joint, joint_standard_error : mean of log p(row, column), likewise
+    value, standard_error : mean of log p(column | row), in nats per record; its error over rows, too small where a few
+        rows have most of the records
+    joint, joint_standard_error : mean of log p(row, column), likewise; its error needs more rows
     n_records, n_rows : that were scored
     unknown_share : share of the records whose column the model does not know
     """

@@ -73,6 +73,19 @@ class DenseTopics:
         return self.topic_words[ids]
 
 
+@dataclass(frozen=True, eq=False)
+class WithPrior:
+    """The topics of another source, with a document-topic prior of the caller's."""
+
+    source: Any
+    doc_topic_prior: np.ndarray
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # which copies and pickles look up before there is a source
+            raise AttributeError(name)
+        return getattr(self.source, name)
+
+
 def labels_of(source: Any) -> list[str]:
     """What people call each topic, see `LDA.set_topic_labels`; "" where they have not said."""
     labels = getattr(source, "labels", None) or [None] * source.n_components
@@ -90,7 +103,8 @@ def topics_of(
         (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
         fitted vectoriser. None matches columns by position
-    doc_topic_prior : a number or (n_components,); None for the model's own, or 1 / n_components for an array
+    doc_topic_prior : a number or (n_components,), of a model that has one, too; None for the model's own, or
+        1 / n_components for an array
     name : of the argument, for errors
 
     Raises
@@ -102,10 +116,11 @@ def topics_of(
     VocabularyMismatch
         When the vocabulary does not have one word per column.
     """
-    if hasattr(model, "topic_source"):
-        return model.topic_source()
-    if hasattr(model, "gather") and hasattr(model, "n_components"):
-        return model
+    if hasattr(model, "topic_source") or (hasattr(model, "gather") and hasattr(model, "n_components")):
+        source = model.topic_source() if hasattr(model, "topic_source") else model
+        if doc_topic_prior is not None:
+            source = WithPrior(source, _prior(doc_topic_prior, source.n_components))
+        return source
     if hasattr(model, "get_topics") and hasattr(model, "id2word"):
         weights = model.get_topics()
         words = [model.id2word[i] for i in range(weights.shape[1])] if vocabulary is None else vocabulary

@@ -306,7 +306,10 @@ class Documents:
 
     @cached_property
     def doc_topics(self) -> np.ndarray:
-        """Posterior mean of the topics of each document, float32 (n_docs, n_components)."""
+        """Posterior mean of the topics of each document, float32 (n_docs, n_components).
+
+        By `fold_in`, until the Dirichlet parameters move by less than 0.001 on average, or for 100 iterations.
+        """
         inference = self._inferring()
         rows = topic_rows(inference.source, self.ids)
         return fold_in(self.docs, rows, inference.source, _MAX_ITER, _TOLERANCE)

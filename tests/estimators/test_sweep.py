@@ -114,6 +114,10 @@ def test_a_measure_of_topics_has_an_error_over_folds():
     alone = bt.sweep(CORPUS, n_components=[3, 2], measure=of_topics, test_size=9, **QUIET)
     assert np.isnan(alone["k standard error"]).all() and alone.best_params_ == {"n_components": 2}
     assert alone.to_dict()["candidates"][0]["k standard error"] is None
+    assert repr(alone).splitlines()[-2:] == [
+        "k, of 9 documents held out, without an error: give folds",
+        "chosen: the highest score, with the fewest topics",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,14 @@ def test_documents_without_a_label_are_left_out():
         found.minus(classification_accuracy(TRUTH.components, CORPUS, LABELS, **QUIET))
 
 
+@pytest.mark.parametrize("other", [{"labels": np.roll(LABELS, 1)}, {"random_state": 1}])
+def test_other_labels_and_other_folds_are_not_paired(other):
+    found = classification_accuracy(TRUTH.components, CORPUS, LABELS, **QUIET)
+    asked = {"labels": LABELS, **other}
+    with pytest.raises(SettingError, match="other: was measured on other documents, labels or folds"):
+        found.minus(classification_accuracy(TRUTH.components, CORPUS, **asked, **QUIET))
+
+
 @pytest.mark.parametrize(
     ("labels", "settings", "error", "message"),
     [

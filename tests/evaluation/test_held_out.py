@@ -138,8 +138,11 @@ def test_records_by_transform_and_by_fold_in():
 def test_a_model_that_learned_from_the_held_out_tokens_is_noticed():
     found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(CORPUS), CORPUS)
     assert found.saw_them and "caution" in found.details()
-    other = held_out_records(MODELS["ilr"], CORPUS, random_state=1)
-    assert other.own_from == "transform"  # of another split the model has no state
+    for split in ({"random_state": 1}, {"test_size": 0.6}):
+        other = held_out_records(MODELS["ilr"], CORPUS, **split)
+        assert other.own_from == "transform"  # of another split the model has no state
+        assert other.saw_them
+    assert not any(held_out_records(model, CORPUS).saw_them for model in (*MODELS.values(), KNOWN))
 
 
 def test_words_that_the_model_does_not_know_do_not_change_the_split():

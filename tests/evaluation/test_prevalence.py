@@ -59,6 +59,14 @@ def test_blocks_do_not_matter_and_the_top_documents_are_about_the_topic(monkeypa
         assert TRUTH.doc_topics[rows, topic].min() > 0.9
 
 
+def test_blocks_do_not_show_in_the_tokens_of_authors(monkeypatch):
+    expected = prevalence(TRUTH.components, with_authors(CORPUS))
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
+    again = prevalence(TRUTH.components, with_authors(CORPUS))
+    np.testing.assert_array_equal(again.author_tokens, expected.author_tokens)
+    np.testing.assert_allclose(again.share, expected.share, rtol=1e-12)
+
+
 def test_the_table_has_a_line_for_each_topic_with_its_documents():
     found = prevalence(TRUTH.components, CORPUS, n_documents=2)
     order = np.argsort(-found.share)

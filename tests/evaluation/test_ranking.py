@@ -164,3 +164,6 @@ def test_what_cannot_be_ranked_is_refused(authored, recorded, corpus):
     found = rank_items(recorded[0], recorded[2], client=False)
     with pytest.raises(SettingError, match="other: ranks for other documents"):
         found.minus(rank_items(recorded[0], recorded[2], recorded[1], k=3, client=False))
+    without = rank_items(recorded[0], recorded[2], recorded[1], client=False)
+    with pytest.raises(SettingError, match="other: ranks for other documents or rows, other candidates"):
+        replace(found, rows=without.rows).minus(without)

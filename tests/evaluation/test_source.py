@@ -1,12 +1,16 @@
 """Topics of any library behind one interface."""
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.evaluation import top_words, topics_of
+from bigtopic.estimators.lda import LDA
+from bigtopic.evaluation import log_predictive, top_words, topics_of
+from bigtopic.evaluation.source import labels_of
 
 WEIGHTS = np.array([[4.0, 2, 1, 1], [1, 1, 0, 6]])
 IDS = np.arange(4, dtype=np.int32)
@@ -41,6 +45,19 @@ def test_a_scikit_learn_model_takes_the_words_of_its_vectorizer():
     np.testing.assert_array_equal(source.doc_topic_prior, [0.7, 0.7])
     expected = model.components_.T / model.components_.sum(axis=1)
     np.testing.assert_allclose(source.gather(IDS[:3]), expected, rtol=1e-6)
+
+
+def test_a_prior_that_is_given_takes_the_place_of_a_model_s_own():
+    corpus = from_matrix([[4, 1, 0, 2], [0, 3, 3, 1], [2, 2, 2, 2]] * 4)
+    model = LDA(2, method="vb", max_iter=2, doc_topic_prior=0.5, progress=False).fit(corpus)
+    for given in (model, topics_of(model)):
+        source = pickle.loads(pickle.dumps(topics_of(given, doc_topic_prior=[2.0, 0.1])))
+        np.testing.assert_array_equal(source.doc_topic_prior, [2.0, 0.1])
+        np.testing.assert_array_equal(source.gather(IDS), topics_of(model).gather(IDS))
+        assert labels_of(source) == labels_of(topics_of(given))
+        found = log_predictive(given, corpus, doc_topic_prior=2.0).value
+        assert found == pytest.approx(log_predictive(model.get_topics(), corpus, doc_topic_prior=2.0).value)
+        assert found != pytest.approx(log_predictive(model, corpus).value)
 
 
 def test_what_has_no_topics_is_refused():

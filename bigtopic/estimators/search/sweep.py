@@ -141,6 +141,11 @@ class Sweep(ScoreTable):
         deciding, n_folds = self.measures[self._decides], len(self.results[0])
         unit = f", in {deciding.unit}" if deciding.unit else ""
         split = "held out" if n_folds == 1 else f"each held out once, in {n_folds} folds"
+        if np.isnan([error for _, error in self.differences]).all():
+            return [
+                f"{deciding.title}{unit}, of {counted(self._n_docs, 'document')} {split}, without an error: give folds",
+                "chosen: the highest score, with the fewest topics",
+            ]
         return [
             f"{deciding.title}{unit}, ± one standard error, of {counted(self._n_docs, 'document')} {split}",
             "chosen: the fewest topics within one standard error of the highest score, paired by document",

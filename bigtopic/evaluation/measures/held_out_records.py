@@ -33,6 +33,7 @@ from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of
 from bigtopic.evaluation.measures.log_predictive import Completion, completion_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.records import split_records, test_counts
+from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     Subject,
@@ -41,6 +42,7 @@ from bigtopic.evaluation.subject import (
     learned_model,
     topic_rows,
 )
+from bigtopic.state.axes import mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs
 
@@ -56,7 +58,8 @@ class HeldOutRecords(HeldOut):
     own : the same on the same tokens with the model's own topics of the documents; None where it has none
     own_from : what these topics are: "training state" or "transform"; "" where there are none
     uniform : `value` of uniform words, -log of the size of the vocabulary
-    saw_them : whether the model learned from the held-out tokens too: then the score says nothing
+    saw_them : whether the model learned from held-out tokens too, by its counts of words, as after another split: then
+        the score says nothing
     """
 
     own: HeldOutRecords | None = field(default=None, repr=False)
@@ -74,7 +77,7 @@ class HeldOutRecords(HeldOut):
         return {
             f"by {self.own_from}": "" if self.own is None else f"{self.own.text()} nats per token",
             "uniform words": f"{self.uniform:.4f} nats per token",
-            "caution": "the model learned from the held-out tokens too" if self.saw_them else "",
+            "caution": "the model learned from held-out tokens too" if self.saw_them else "",
             **super().details(),
         }
 
@@ -140,9 +143,8 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     model = learned_model(subject.model)
     state = None if model is None else _by_state(model, subject, train, test)
     own = model is not None and state is None
-    learned, there = subject.source.vocabulary.frequency, corpus.vocabulary.frequency
-    counted = corpus.counted and learned is not None and there is not None
-    saw_them = bool(counted and np.array_equal(learned, there))  # type: ignore[arg-type]
+    train = train.recounted()
+    saw_them = _saw_them(subject.source, train, corpus)
     subject = replace(subject, train=subject.train or train)
     return _Records(
         **completion_of(subject, own),
@@ -151,6 +153,17 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
         state=state,
         saw_them=saw_them,
     )
+
+
+def _saw_them(source: TopicSource, train: Corpus, corpus: Corpus) -> bool:
+    """Whether a model learned from more tokens of some word than `train` has, and of none from more than `corpus`."""
+    learned, ids = source.vocabulary.frequency, mapping(corpus.vocabulary, source.vocabulary)
+    if learned is None:
+        return False
+    if ids is not None:
+        learned = np.where(ids >= 0, learned[ids], 0)
+    own, whole = (one.recounted().vocabulary.frequency for one in (train, corpus))
+    return bool((learned > own).any() and (learned <= whole).all())
 
 
 _NOTHING = (

@@ -2,7 +2,8 @@
 
     share_k = sum_d N_d theta_dk / sum_d N_d,  N_d the tokens of document d that the model knows
 
-One pass; a document with several authors counts for each of them in equal parts.
+theta comes from the fold-in that all models share, until its Dirichlet parameters move by less than 0.001 on average,
+or for 100 iterations. One pass; a document with several authors counts for each of them in equal parts.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class _Piece(NamedTuple):
 
 class _Total(NamedTuple):
     tokens: np.ndarray
-    authors: np.ndarray | None  # expected tokens (n_authors, n_components)
+    authors: np.ndarray | None  # float64 (n_authors, n_components), expected tokens
     best: tuple[np.ndarray, np.ndarray]
     n_documents: int
 

@@ -81,10 +81,15 @@ class ClassificationScore(Result):
         Raises
         ------
         SettingError
-            When the two were measured on other documents.
+            When the two were measured on other documents, labels or folds.
         """
-        if not np.array_equal(self.rows, other.rows):
-            raise SettingError("other: was measured on other documents; classify the same ones")
+        if not (
+            np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.majority_correct, other.majority_correct)
+        ):
+            raise SettingError(
+                "other: was measured on other documents, labels or folds; classify the same ones in the same folds"
+            )
         return mean_and_error(self.correct.astype(float) - other.correct)
 
     def details(self) -> dict[str, str]:

@@ -124,11 +124,12 @@ class RankingScore(Result):
         Raises
         ------
         SettingError
-            When the two rank for other documents or rows, or have another k.
+            When the two rank for other documents or rows, other candidates, or have another k.
         """
-        if self.k != other.k or not np.array_equal(self.rows, other.rows):
+        same = self.k == other.k and self.n_candidates == other.n_candidates
+        if not same or not np.array_equal(self.rows, other.rows):
             raise SettingError(
-                "other: ranks for other documents or rows, or has another k; rank the same ones"
+                "other: ranks for other documents or rows, other candidates, or has another k; rank the same ones"
             )
         pairs = zip(self._named().items(), other._named().values(), strict=True)
         return {name: mean_and_error(mine - theirs) for (name, mine), theirs in pairs}

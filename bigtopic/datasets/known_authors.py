@@ -21,8 +21,9 @@ from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.datasets.synthetic import KnownLDA
+from bigtopic.datasets.synthetic import KnownLDA, check_range, check_size
 from bigtopic.errors import SettingError, argument
+from bigtopic.support.numbers import is_number
 from bigtopic.types import Block
 
 __all__ = ["KnownAuthors"]
@@ -44,8 +45,8 @@ class KnownAuthors:
     Raises
     ------
     SettingError
-        When a size is not positive, there are fewer authors than a document has, or `random_state` is not a whole
-        number.
+        When a size is not a whole number greater than 0, `mean_length` is below 1, there are fewer authors than a
+        document has, or `random_state` is not a whole number.
 
     Examples
     --------
@@ -63,9 +64,12 @@ class KnownAuthors:
 
     def __post_init__(self) -> None:
         checked_seed(self.random_state)
-        for name in ("n_words", "n_authors", "n_components", "authors_per_doc", "mean_length"):
-            if not 1 <= getattr(self, name) < np.inf:
-                raise SettingError(f"{argument(name, getattr(self, name))}: must be 1 or more, and finite")
+        for name in ("n_words", "n_authors", "n_components", "authors_per_doc"):
+            check_size(name, getattr(self, name))
+        if not is_number(self.mean_length) or not 1 <= self.mean_length < np.inf:
+            raise SettingError(
+                f"{argument('mean_length', self.mean_length)}: must be a number of 1 or more, and finite"
+            )
         if self.authors_per_doc > self.n_authors:
             raise SettingError(
                 f"{argument('authors_per_doc', self.authors_per_doc)}: must be at most n_authors, {self.n_authors}"
@@ -96,7 +100,13 @@ class KnownAuthors:
         ----------
         n_docs : documents of the block
         first : number of its first document, its row in the source
+
+        Raises
+        ------
+        SettingError
+            When `n_docs` is not a whole number greater than 0, or `first` is negative.
         """
+        check_range(n_docs, first)
         words, authors = (
             Vocabulary([f"{kind}{i}" for i in range(n)])
             for kind, n in (("w", self.n_words), ("a", self.n_authors))
@@ -104,7 +114,14 @@ class KnownAuthors:
         return Corpus([MemoryPart("drawn", self._block(n_docs, first))], words, author_vocabulary=authors)
 
     def perplexity(self, n_docs: int, first: int = 0) -> float:
-        """Of the same documents, given their authors, under this model: exp(-mean log p(word | authors))."""
+        """Of the same documents, given their authors, under this model: exp(-mean log p(word | authors)).
+
+        Raises
+        ------
+        SettingError
+            As `corpus`.
+        """
+        check_range(n_docs, first)
         block, log_likelihood = self._block(n_docs, first), 0.0
         assert block.authors is not None
         authors = np.reshape(block.authors, (n_docs, self.authors_per_doc))

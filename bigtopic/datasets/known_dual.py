@@ -22,8 +22,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys
-from bigtopic.datasets.synthetic import keyed_uniform
+from bigtopic.datasets.synthetic import check_size, keyed_uniform
 from bigtopic.errors import SettingError, argument
+from bigtopic.support.numbers import is_number
 
 __all__ = ["KnownDual"]
 
@@ -47,7 +48,8 @@ class KnownDual:
     Raises
     ------
     SettingError
-        When a size or prior is not positive, or `random_state` is not a whole number.
+        When a size is not a whole number greater than 0, a prior is not positive, or `random_state` is not a whole
+        number.
 
     Examples
     --------
@@ -68,8 +70,10 @@ class KnownDual:
     def __post_init__(self) -> None:
         settings = asdict(self)
         checked_seed(settings.pop("random_state"))
+        for name in ("n_rows", "n_columns", "n_row_topics", "n_column_topics"):
+            check_size(name, settings.pop(name))
         for name, value in settings.items():
-            if not 0 < value < np.inf:
+            if not is_number(value) or not 0 < value < np.inf:
                 raise SettingError(f"{argument(name, value)}: must be greater than 0 and finite")
 
     @property
@@ -151,8 +155,7 @@ class _Draws(NamedTuple):
 
 
 def _checked(n_records: int, random_state: int) -> tuple[int, int]:
-    if n_records < 1:
-        raise SettingError(f"{argument('n_records', n_records)}: must be greater than 0")
+    check_size("n_records", n_records)
     return int(n_records), checked_seed(random_state)
 
 

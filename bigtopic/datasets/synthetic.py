@@ -37,8 +37,17 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
 from bigtopic.support.deprecations import renamed, renamed_attribute
+from bigtopic.support.numbers import is_number, is_whole
 
-__all__ = ["KnownLDA", "SyntheticCorpus", "keyed_uniform", "lda_corpus", "write_bag_of_words"]
+__all__ = [
+    "KnownLDA",
+    "SyntheticCorpus",
+    "check_range",
+    "check_size",
+    "keyed_uniform",
+    "lda_corpus",
+    "write_bag_of_words",
+]
 
 _HEAD = 11  # of Zipf's law: the most frequent word is no more than a few per cent of text without stop words
 _CHUNK_TOKENS = 1 << 20
@@ -79,8 +88,8 @@ class KnownLDA:
     Raises
     ------
     SettingError
-        When a size, length or prior is not positive, another setting is negative, or `random_state` is not a whole
-        number.
+        When a size is not a whole number greater than 0, a length or prior is not positive, another setting is
+        negative, or `random_state` is not a whole number.
 
     Examples
     --------
@@ -103,8 +112,10 @@ class KnownLDA:
     def __post_init__(self) -> None:
         settings = asdict(self)
         checked_seed(settings.pop("random_state"))
+        for name in ("n_words", "n_components"):
+            check_size(name, settings.pop(name))
         for name, value in settings.items():
-            if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
+            if not is_number(value) or not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
                 least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
                 raise SettingError(f"{argument(name)}: must be {least} and finite, found {value!r}")
 
@@ -126,7 +137,7 @@ class KnownLDA:
         SettingError
             When `n_docs` is not positive or `first` negative.
         """
-        _check_range(n_docs, first)
+        check_range(n_docs, first)
         drawn = _draw(self, first, n_docs)
         return SyntheticCorpus(drawn.counts, self.components_, _doc_topics(self, drawn))
 
@@ -228,16 +239,22 @@ def write_bag_of_words(
     return n_written
 
 
-def _check_range(n_docs: int, first: int) -> None:
-    if n_docs < 1:
-        raise SettingError(f"n_docs: must be greater than 0, found {n_docs!r}")
-    if first < 0:
-        raise SettingError(f"first: must be 0 or more, found {first!r}")
+def check_size(name: str, size: Any) -> None:
+    """Raise SettingError unless this argument is a whole number greater than 0."""
+    if not is_whole(size) or size < 1:
+        raise SettingError(f"{argument(name, size)}: must be a whole number greater than 0")
+
+
+def check_range(n_docs: int, first: int) -> None:
+    """Raise SettingError unless these are a number of documents and the first of them."""
+    check_size("n_docs", n_docs)
+    if not is_whole(first) or first < 0:
+        raise SettingError(f"{argument('first')}: must be 0 or more, and a whole number, found {first!r}")
 
 
 def _spans(model: KnownLDA, n_docs: int, first: int) -> list[tuple[int, int]]:
     """First document and number of documents of each chunk."""
-    _check_range(n_docs, first)
+    check_range(n_docs, first)
     step = max(1, int(_CHUNK_TOKENS / model.mean_length))
     stop = first + n_docs
     return [(start, min(step, stop - start)) for start in range(first, stop, step)]

@@ -16,6 +16,7 @@ from typing import Any
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.datasets.public import PUBLIC, Public
 from bigtopic.errors import (
+    BigtopicError,
     CorpusVersionError,
     InputError,
     SettingError,
@@ -25,6 +26,8 @@ from bigtopic.errors import (
     require,
 )
 from bigtopic.parallel.progress import say, shown
+from bigtopic.storage.output_file import check_replaceable, write_output
+from bigtopic.storage.place import Place
 
 __all__ = ["available", "fetch"]
 
@@ -87,7 +90,7 @@ def fetch(name: str, path: str | Path | None = None, progress: bool | None = Non
     InputError
         When a file does not match its checksum, or is not what it should be.
     """
-    if name not in PUBLIC:
+    if not isinstance(name, str) or name not in PUBLIC:
         raise SettingError(
             f"{argument('name', name)}: give one of {', '.join(PUBLIC)}{did_you_mean(name, PUBLIC)}"
         )
@@ -114,12 +117,14 @@ def _ingested(one: Public, files: list[Path], store: Path, progress: bool | None
 
     damaged = (
         tarfile.TarError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError,
-        ValueError,
+        ValueError, SyntaxError, RuntimeError,
     )  # fmt: skip
     try:
         source, settings = one.read(files, one.most_bytes)
         corpus = ingest(source, store, progress=progress, **settings)
     except damaged as error:
+        if isinstance(error, BigtopicError) and not isinstance(error, InputError):
+            raise
         raise InputError(
             f"{', '.join(map(str, files))}: not the published data, or damaged ({error}); delete it and fetch it again"
         ) from error
@@ -189,7 +194,7 @@ def _pinned(folder: Path) -> dict[str, str]:
     path = folder / _PINS
     if not path.is_file():
         return {}
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -198,4 +203,5 @@ def _pin(folder: Path, files: list[Path]) -> None:
     for file in files:
         with file.open("rb") as stream:
             lines.append(f"{hashlib.file_digest(stream, 'sha256').hexdigest()}  {file.name}\n")
-    (folder / _PINS).write_text("".join(lines), encoding="utf-8")
+    pins = Place.of(folder / _PINS)
+    write_output(pins, "".join(lines).encode(), lambda: check_replaceable(pins, (b"",), "a file of checksums"))

@@ -269,3 +269,41 @@ def test_names_and_the_page():
         fetch("pubmet")
     page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     assert [row["name"] for row in rows] == re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)
+
+
+def encrypted(archive: bytes) -> bytes:
+    """The archive, whose members say that a password is needed."""
+    found = bytearray(archive)
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = -1
+        while (at := found.find(mark, at + 1)) >= 0:
+            found[at + offset] |= 1
+    return bytes(found)
+
+
+def posts(xml: str) -> bytes:
+    py7zr, stream = pytest.importorskip("py7zr"), io.BytesIO()
+    with py7zr.SevenZipFile(stream, "w") as archive:
+        archive.writestr(xml, "Posts.xml")
+    return stream.getvalue()
+
+
+def test_an_archive_with_a_password_and_markup_that_is_cut_are_damaged(server, tmp_path):
+    server.files["hetrec2011-lastfm-2k.zip"] = encrypted(FILES["hetrec2011-lastfm-2k.zip"])
+    with pytest.raises(InputError, match=r"lastfm-2k\.zip: not the published data, or damaged .*encrypted"):
+        fetch("lastfm-2k", tmp_path, progress=False)
+    server.files["cooking.stackexchange.com.7z"] = posts('<posts>\n<row Id="1" PostTypeId="1" Tit')
+    with pytest.raises(
+        InputError, match=r"cooking\.stackexchange\.com\.7z: not the published data, or damaged"
+    ):
+        fetch("cooking", tmp_path, progress=False)
+    assert not list(tmp_path.rglob("sha256.txt"))
+
+
+def test_a_pin_that_cannot_be_written_is_an_error_of_the_store(server, tmp_path):
+    (tmp_path / "kos" / "sha256.txt").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"sha256\.txt exists but is not a file of checksums"):
+        fetch("kos", tmp_path, progress=False)
+    for name in (["kos"], None, 5):
+        with pytest.raises(SettingError, match="name="):
+            fetch(name, tmp_path)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
+from bigtopic.support.numbers import is_whole
 
 __all__ = ["FLOOR", "Largest", "TopicSource", "labels_of", "top_words", "topics_of"]
 
@@ -92,10 +93,14 @@ def topics_of(
     VocabularyMismatch
         When the vocabulary does not have one word per column.
     """
+    if isinstance(model, type):
+        raise SettingError(
+            f"{name}: {model.__name__} is a class, which has no topics; give a fitted model of it"
+        )
     if hasattr(model, "topic_source"):
-        return model.topic_source()
+        return _with_prior(model.topic_source(), doc_topic_prior)
     if hasattr(model, "gather") and hasattr(model, "n_components"):
-        return model
+        return _with_prior(model, doc_topic_prior)
     if hasattr(model, "get_topics") and hasattr(model, "id2word"):
         weights = model.get_topics()
         words = [model.id2word[i] for i in range(weights.shape[1])] if vocabulary is None else vocabulary
@@ -107,6 +112,23 @@ def topics_of(
     else:
         weights, words, prior = _as_matrix(model, name), vocabulary, None
     return _dense(np.asarray(weights), words, prior if doc_topic_prior is None else doc_topic_prior, name)
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherPrior:
+    """Topics with another prior of the documents' topics than their own."""
+
+    source: TopicSource
+    doc_topic_prior: np.ndarray
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "source":  # asked for before it is unpickled
+            raise AttributeError(name)
+        return getattr(self.source, name)
+
+
+def _with_prior(source: Any, prior: Any) -> Any:
+    return source if prior is None else _OtherPrior(source, _prior(prior, source.n_components))
 
 
 def _as_matrix(model: Any, name: str) -> np.ndarray:
@@ -144,18 +166,21 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
 
 
 def _vocabulary(words: Any) -> Vocabulary:
-    if hasattr(words, "get_feature_names_out"):  # a vectoriser
-        words = words.get_feature_names_out()
-    if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
-        words = words.vocabulary.with_counts(None, None)
-    words = getattr(words, "vocabulary", words)  # a corpus
-    assert isinstance(words, Iterable)
-    return words if isinstance(words, Vocabulary) else Vocabulary(list(words))
+    if isinstance(words, Corpus):
+        counted = words.counted  # else its frequencies are of more documents than the view has
+        return words.vocabulary if counted else words.vocabulary.with_counts(None, None)
+    if isinstance(words, str):
+        raise SettingError(
+            f"{argument('vocabulary', words)}: give a list of words, a corpus, or a vectoriser"
+        )
+    return words if isinstance(words, Vocabulary) else Vocabulary(read_vocabulary(words))
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
-
-    values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    try:
+        values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    except (TypeError, ValueError):  # no numbers, or not as many everywhere
+        values = np.full(n_components, np.nan)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
@@ -179,9 +204,9 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
     SettingError
         When `n_top` is not between 1 and the size of the vocabulary.
     """
-    if not 1 <= n_top <= source.n_words:
+    if not is_whole(n_top) or not 1 <= n_top <= source.n_words:
         raise SettingError(
-            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
+            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top!r}"
         )
     found = Largest(source.n_components, n_top)
     for start in range(0, source.n_words, _ROWS):

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument, require
@@ -126,7 +127,7 @@ def classification_accuracy(
     SettingError
         When there is no such column, labels are not classes, or `n_folds` is not allowed.
     InputError
-        When some folds leave fewer than two classes to learn from.
+        When some folds leave fewer than two classes to learn from, or the model knows no word of the documents.
     MissingExtra
         Without scikit-learn.
 
@@ -149,7 +150,9 @@ def classification_accuracy(
         )
     subject = Subject(model, corpus, vocabulary, doc_topic_prior)
     pieces = list(over_blocks(partial(_topics, subject.inference), corpus, "inferring", client, n_threads))
-    rows, theta = (np.concatenate(own) for own in zip(*pieces, strict=True))
+    rows, theta, tokens = (np.concatenate(own) for own in zip(*pieces, strict=True))
+    if not tokens.any():
+        raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
     order = np.argsort(rows, kind="stable")[labelled]  # in source order, as labels are
     rows, theta, classes = rows[order], theta[order], classes[labelled]
     folds = np.empty(len(rows), np.int64)
@@ -177,7 +180,7 @@ def _labels(corpus: Corpus, labels: Any) -> np.ndarray:
             f"{argument('labels')}: found shape {values.shape}; give the name of a column of the corpus, or a label "
             f"for each of its {corpus.n_docs:,} documents"
         )
-    missing = np.array([value is None or value != value or value == "" for value in values.tolist()], bool)
+    missing = np.array([is_missing(value) or value == "" for value in values.tolist()], bool)
     known = values[~missing]
     if known.dtype.kind == "f" and (known != np.floor(known)).any():
         raise SettingError(
@@ -190,9 +193,9 @@ def _labels(corpus: Corpus, labels: Any) -> np.ndarray:
     return classes
 
 
-def _topics(inference: Inference, block: Block) -> tuple[np.ndarray, np.ndarray]:
+def _topics(inference: Inference, block: Block) -> tuple[np.ndarray, ...]:
     documents = Documents(block, inference)
-    return documents.docs.rows, documents.doc_topics
+    return documents.docs.rows, documents.doc_topics, documents.tokens
 
 
 def _predicted(

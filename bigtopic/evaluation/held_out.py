@@ -28,7 +28,9 @@ from bigtopic.wording import counted
 __all__ = [
     "HeldOut",
     "Scores",
+    "check_tokens",
     "is_paired",
+    "kernel_seed",
     "paired_difference",
     "ratio_of_sums",
     "refuse_dual",
@@ -207,6 +209,31 @@ def paired_difference(one: Any, other: Any) -> tuple[float, float]:
     if not is_paired(one, other):
         raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
     return ratio_of_sums(one.log_likelihood - other.log_likelihood, one.tokens)
+
+
+_LARGEST_COUNT = 1 << 24  # beyond, float32 does not hold each whole number
+
+
+def check_tokens(counts: np.ndarray, remedy: str) -> None:
+    """Refuse counts that are not tokens, which can be divided one by one.
+
+    Raises
+    ------
+    InputError
+        When counts are fractional, or more than 16 777 216; `remedy` ends the message.
+    """
+    if (counts != np.floor(counts)).any():
+        raise InputError(f"the corpus has fractional counts, which are not tokens; {remedy}")
+    if counts.max(initial=0) > _LARGEST_COUNT:
+        raise InputError(
+            f"the corpus has a word {counts.max():,.0f} times in one document, too often to divide its tokens: at most "
+            f"{_LARGEST_COUNT:,} are possible; {remedy}"
+        )
+
+
+def kernel_seed(seed: int) -> int:
+    """The seed modulo 2^64, as int64."""
+    return (seed + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -22,9 +22,8 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.cooccurrence import Counts, State
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of
+from bigtopic.evaluation.subject import CorpusOrPath, checked_threads, documents_of
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.parallel.cluster import default_threads
 from bigtopic.storage.output_file import check_replaceable, output_file
 from bigtopic.storage.place import Place
 
@@ -56,7 +55,7 @@ class Postings:
         """How often top words occur together, see `bigtopic.evaluation.cooccurrence`; equal to the counts of a pass."""
         ids = np.full(state.shape, -1, np.int64)
         ids.flat[state.places] = np.repeat(np.arange(len(state.first) - 1), np.diff(state.first))
-        parts = np.array_split(ids, n_threads or default_threads())
+        parts = np.array_split(ids, checked_threads(n_threads))
         with ThreadPoolExecutor(len(parts)) as pool:
             return Counts(np.concatenate([*pool.map(self._counted, parts)]), self.corpus.n_docs)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import OR_NONE, InputError, SettingError, argument
 from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
 from bigtopic.inference.infer import topics_of_block, work_of
 from bigtopic.kernels import load
@@ -23,6 +23,7 @@ from bigtopic.plan.slices import make_docs
 from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import padded
 from bigtopic.state.model import TopicModel
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = [
@@ -31,8 +32,10 @@ __all__ = [
     "Inference",
     "OwnInference",
     "Subject",
+    "checked_threads",
     "documents_of",
     "fold_in",
+    "kind_of",
     "local_docs",
     "over_blocks",
     "topic_rows",
@@ -88,7 +91,7 @@ def over_blocks(
     """
 
     client = resolve_client(client)
-    workers = {"client": client, "n_threads": n_threads or default_threads()}
+    workers = {"client": client, "n_threads": checked_threads(n_threads)}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
     with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
         for n_docs, result in bounded_map(
@@ -96,6 +99,19 @@ def over_blocks(
         ):
             progress.update(n_docs)
             yield result
+
+
+def checked_threads(n_threads: Any) -> int:
+    """The number of threads, all processors for None.
+
+    Raises
+    ------
+    SettingError
+        When it is not a whole number of at least 1.
+    """
+    if n_threads is not None and (not is_whole(n_threads) or n_threads < 1):
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be a whole number, 1 or more{OR_NONE}")
+    return int(n_threads or default_threads())
 
 
 class _Task:
@@ -232,10 +248,15 @@ class Subject:
         model = getattr(self.model, "_model", None)
         if not isinstance(model, TopicModel):
             raise SettingError(
-                f"{argument('inference', 'own')}: {type(self.model).__name__} has no inference that bigtopic knows; "
+                f"{argument('inference', 'own')}: {kind_of(self.model)} has no inference that bigtopic knows; "
                 f"give a fitted estimator of this package, or use {argument('inference', 'common')}"
             )
         return OwnInference(model.estimates(), work_of(model, self.corpus))
+
+
+def kind_of(model: Any) -> str:
+    """What a model is, for messages: its class, or what it says of itself."""
+    return str(getattr(model, "kind", type(model).__name__))
 
 
 @dataclass(frozen=True, eq=False)

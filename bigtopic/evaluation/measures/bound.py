@@ -31,7 +31,7 @@ import numpy as np
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, kind_of
 from bigtopic.inference.authors import MappedModel, Values
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.state.bound import global_parts
@@ -84,7 +84,8 @@ class VariationalBound(Result):
 
         Compare it only between variational methods of the same model, with the same `of`, on the same documents.
         """
-        return float(np.exp(-self.value))
+        with np.errstate(over="ignore"):  # infinite where few tokens have the terms of all topics
+            return float(np.exp(-self.value))
 
     def details(self) -> dict[str, str]:
         parts = {name: f"{nats:,.1f} nats" for name, nats in self.parts.items()}
@@ -153,7 +154,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     corpus, model = subject.corpus, getattr(subject.model, "_model", None)
     if not isinstance(model, TopicModel):
         raise SettingError(
-            f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
+            f"{argument('model')}: {kind_of(subject.model)} has no variational bound; give a fitted estimator "
             "of this package, of a method such as 'vb', or ask for 'log-predictive' or 'left-to-right'"
         )
     of, mapped = bound_of(model).of, MappedModel.of(model, corpus)

@@ -31,9 +31,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import InputError, SettingError, argument, either
+from bigtopic.errors import SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, result_of_scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    check_tokens,
+    kernel_seed,
+    result_of_scores,
+    sums,
+    unigram_log_of,
+)
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
@@ -122,7 +130,7 @@ def log_predictive(
     VocabularyMismatch
         When the model knows too few of at least 300 tokens (it warns of fewer), see `LDA.transform`.
     InputError
-        When no document is long enough to divide, or counts are fractional and `split` is "token".
+        When no document is long enough to divide, or counts are fractional or beyond 2^24 and `split` is "token".
 
     Examples
     --------
@@ -275,13 +283,11 @@ class Completion:
         """Observed count of each entry, float32 (nnz,)."""
         from bigtopic.evaluation import _kernels
 
-        if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
-            raise InputError(
-                "the corpus has fractional counts, which are not tokens; "
-                f"{either('use bigtopic.evaluate.log_predictive with', 'pass')} {argument('split', 'type')}"
-            )
+        if self.split == "token":
+            by_word = either("use bigtopic.evaluate.log_predictive with", "pass")
+            check_tokens(docs.counts, f"{by_word} {argument('split', 'type')}")
         divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
         observed = np.empty(len(docs.counts), np.float32)
-        seed = self.random_state * 1_000_003 + repeat
+        seed = kernel_seed(self.random_state * 1_000_003 + repeat)
         divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
         return observed

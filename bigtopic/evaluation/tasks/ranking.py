@@ -15,7 +15,8 @@ expectation over all their orders, so that a ranking that says nothing has the s
 numbered; values are compared as float32. The baseline ranks by popularity: in how many training documents, or rows, a
 candidate is.
 
-Cost: distinct words x authors x topics of each document; columns x topics of each row.
+Cost: distinct words x authors x topics of each document; columns x topics of each row. Memory of `rank_items`: 8 bytes
+x columns x column topics for each thread.
 
 References
 ----------

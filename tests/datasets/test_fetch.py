@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import re
+import shutil
 import tarfile
 import zipfile
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 
 from bigtopic.datasets import available, fetch
 from bigtopic.datasets.public import PUBLIC
-from bigtopic.errors import InputError, SettingError, StoreError
+from bigtopic.errors import CorpusExists, InputError, SettingError, StoreError
 
 pytest.importorskip("pooch")
 
@@ -307,3 +308,42 @@ def test_a_pin_that_cannot_be_written_is_an_error_of_the_store(server, tmp_path)
     for name in (["kos"], None, 5):
         with pytest.raises(SettingError, match="name="):
             fetch(name, tmp_path)
+
+
+def test_a_fetch_that_was_killed_while_it_stored_the_corpus_is_done_again(server, tmp_path):
+    store = tmp_path / "kos" / "corpus.zarr"
+    begun = {
+        ".bigtopic.journal-0123456789ab": '"zarr.json"\n',
+        "zarr.json": '{"zarr_format": 3, "node_type": "group", "attributes": {}}',
+    }
+    for files in ({}, begun):
+        store.mkdir(parents=True)
+        for name, text in files.items():
+            (store / name).write_text(text)
+        assert fetch("kos", tmp_path, progress=False).n_docs == 2
+        shutil.rmtree(store)
+    store.mkdir()
+    (store / "mine.txt").write_text("precious")
+    with pytest.raises(CorpusExists, match=r"corpus\.zarr exists and is not a bigtopic corpus"):
+        fetch("kos", tmp_path, progress=False)
+
+
+def test_a_corpus_that_another_process_has_stored_meanwhile_is_opened(server, tmp_path, monkeypatch):
+    read = PUBLIC["kos"].read
+
+    def slowly(*given):
+        monkeypatch.setitem(PUBLIC, "kos", replace(PUBLIC["kos"], read=read))
+        fetch("kos", tmp_path, progress=False)
+        return read(*given)
+
+    monkeypatch.setitem(PUBLIC, "kos", replace(PUBLIC["kos"], read=slowly))
+    assert fetch("kos", tmp_path, progress=False).n_docs == 2
+
+
+def test_a_folder_that_cannot_be_made_is_named(server, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(
+        StoreError, match=r"file/kos cannot be made: what should be a folder on its path is a file"
+    ):
+        fetch("kos", tmp_path / "file", progress=False)
+    assert not server.asked

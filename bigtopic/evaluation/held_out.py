@@ -290,6 +290,6 @@ def refuse_dual(model: Any, name: str) -> None:
     known = getattr(model, "_model", model)
     if isinstance(known, TopicModel) and set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has topics of rows and of columns, which {name!r} does not "
+            f"{argument('model')}: a dual topic model has topics of rows and of columns, which {name!r} does not "
             "score; use bigtopic.evaluate.log_records with the held-out records of split_records"
         )

@@ -143,6 +143,8 @@ def _as_matrix(model: Any, name: str) -> np.ndarray:
 
 
 def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopics:
+    if weights.ndim != 2:
+        raise SettingError(f"{name}: its topics have shape {weights.shape}, not (n_components, n_words)")
     if weights.dtype.kind not in "biuf":
         raise InputError(
             f"{name}: topic weights must be numbers, not {weights.dtype}; convert them, as with astype(float)"
@@ -169,7 +171,7 @@ def _vocabulary(words: Any) -> Vocabulary:
     if isinstance(words, Corpus):
         counted = words.counted  # else its frequencies are of more documents than the view has
         return words.vocabulary if counted else words.vocabulary.with_counts(None, None)
-    if isinstance(words, str):
+    if isinstance(words, str | set | frozenset):  # in no order
         raise SettingError(
             f"{argument('vocabulary', words)}: give a list of words, a corpus, or a vectoriser"
         )

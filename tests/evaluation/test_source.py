@@ -50,6 +50,10 @@ def test_what_has_no_topics_is_refused():
         topics_of("model.zarr")
     with pytest.raises(SettingError, match="no topics"):
         topics_of(np.ones(3))
+    with pytest.raises(
+        SettingError, match=r"model: its topics have shape \(4,\), not \(n_components, n_words\)"
+    ):
+        topics_of(SimpleNamespace(components_=WEIGHTS[0]))
     with pytest.raises(InputError, match="not negative"):
         topics_of(-WEIGHTS)
     with pytest.raises(InputError, match="all zero"):

@@ -162,7 +162,7 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
         )
     topic_words = weights.T / weights.max(axis=1)  # first, as a sum of large weights is infinite
     topic_words /= topic_words.sum(axis=0)
-    topic_words = np.maximum(topic_words, FLOOR)
+    np.maximum(topic_words, FLOOR, out=topic_words)
     topic_words /= topic_words.sum(axis=0)
     return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
 

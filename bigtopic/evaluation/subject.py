@@ -87,7 +87,7 @@ def over_blocks(
     """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
 
     With `texts`, it is `measure(block, the documents' texts)`. Workers read their own blocks; `measure` is sent to them
-    once.
+    once. A thread that infers topics holds a few arrays of distinct words of its block x topics, in float32.
     """
 
     client = resolve_client(client)
@@ -150,7 +150,7 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
 
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
-    rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
+    np.maximum(source.gather(ids), FLOOR, out=rows[:, : source.n_components])
     return rows
 
 

@@ -28,6 +28,7 @@ McSherry, Najork: Computing information retrieval performance measures efficient
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -42,6 +43,8 @@ from bigtopic.evaluation.records import RecordDistribution, record_distribution_
 from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks
 from bigtopic.inference.authors import MappedModel, candidates, known_tokens, likeliest
 from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.parallel.cluster import resolve_client
+from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.state.axes import mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.support.numbers import is_whole
@@ -230,6 +233,8 @@ def rank_items(
         When `model` is not a dual topic model, or `k` is not between 1 and the number of columns.
     InputError
         When a row is not one of the model's, or no row has a held-out column that the model knows and training lacks.
+    ClusterError
+        When workers cannot open the stored records.
     """
     pairs, known = record_distribution_of(model), getattr(model, "_model", model)
     records = documents_of(records, "records")
@@ -244,7 +249,8 @@ def rank_items(
     items = _Items(pairs, counts, mapping(records.vocabulary, known.vocabulary), train, None, k)
     if train is not None:
         items = items._replace(train_map=mapping(train.vocabulary, known.vocabulary))
-    pieces = list(over_blocks(partial(_items_of_block, items), records, "ranking", client, n_threads))
+    with nullcontext() if train is None else corpus_in_reach(resolve_client(client), train):
+        pieces = list(over_blocks(partial(_items_of_block, items), records, "ranking", client, n_threads))
     return _result(
         pieces,
         k,

@@ -80,8 +80,9 @@ def topics_of(
     model : an estimator of this package; a fitted scikit-learn model (`components_`); a gensim model
         (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
-        fitted vectoriser. None matches columns by position
-    doc_topic_prior : a number or (n_components,); None for the model's own, or 1 / n_components for an array
+        fitted vectoriser, or {word: column}. None matches columns by position
+    doc_topic_prior : a number or (n_components,), in place of the model's own; None for that, or for 1 / n_components
+        of an array
     name : of the argument, for errors
 
     Raises

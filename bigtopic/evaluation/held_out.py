@@ -57,6 +57,7 @@ class HeldOut(Result):
         left without; both are left out of the score
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and scored
         tokens of each document, in source order
+    divided_by : the settings that determine which tokens are scored
     """
 
     value: float
@@ -69,6 +70,7 @@ class HeldOut(Result):
     rows: np.ndarray = field(repr=False)
     log_likelihood: np.ndarray = field(repr=False)
     tokens: np.ndarray = field(repr=False)
+    divided_by: str = field(default="", repr=False)
 
     reported: ClassVar[tuple[str, ...]] = (
         "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
@@ -105,6 +107,10 @@ class HeldOut(Result):
         if type(self) is not type(other):
             raise SettingError(
                 f"other: {type(other).__name__} is the result of another measure; give a {type(self).__name__}"
+            )
+        if self.divided_by != other.divided_by:
+            raise SettingError(
+                f"other: was scored with {other.divided_by}, not with {self.divided_by}; score both with the same"
             )
         return paired_difference(self, other)
 

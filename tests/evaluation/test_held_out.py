@@ -194,6 +194,16 @@ def test_copies_keep_their_state():
 
 
 @pytest.mark.parametrize("name", MEASURES)
+def test_scores_of_other_tokens_are_not_compared(name):
+    one, other = (MEASURES[name](KNOWN, random_state=seed) for seed in (0, 1))
+    assert one.minus(MEASURES[name](KNOWN))[0] == 0
+    with pytest.raises(
+        SettingError, match=r"other: was scored with .*random_state=1, not with .*random_state=0"
+    ):
+        one.minus(other)
+
+
+@pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("seed", [-5, 1 << 62, 1 << 70])
 def test_any_whole_number_is_a_seed(name, seed):
     found = MEASURES[name](np.ones((1, 30)), random_state=seed)

@@ -174,6 +174,7 @@ def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRi
         particles=estimator.particles,
         max_tokens=estimator.max_tokens,
         n_cut=sum(n for _, n in pieces),
+        divided_by=f"max_tokens={estimator.max_tokens}, random_state={estimator.random_state}",
     )
 
 

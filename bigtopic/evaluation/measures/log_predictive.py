@@ -27,6 +27,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -181,14 +182,16 @@ _NOTHING = (
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
     scores, inference = Scores.joined(pieces).in_source_order(), completion.inference
     by_own = scores._replace(log_likelihood=scores.own)
-    if inference == "own":
-        return result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference=inference)
-    found = result_of_scores(LogPredictive, scores, completion.source, _NOTHING, inference=inference)
-    if inference == "common":
-        return found
-    return replace(
-        found, own=result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference="own")
+    divided_by = ", ".join(
+        f"{name}={getattr(completion, name)}" for name in ("split", "ratio", "repeats", "random_state")
     )
+    result = partial(
+        result_of_scores, LogPredictive, source=completion.source, nothing=_NOTHING, divided_by=divided_by
+    )
+    if inference == "own":
+        return result(by_own, inference=inference)
+    found = result(scores, inference=inference)
+    return found if inference == "common" else replace(found, own=result(by_own, inference="own"))
 
 
 MEASURE = Measure(

@@ -136,9 +136,9 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     model = known if isinstance(known, TopicModel) else None
     state = None if model is None else _by_state(model, subject, train, test)
     own = model is not None and state is None
-    learned, there = subject.source.vocabulary.frequency, corpus.vocabulary.frequency
-    counted = corpus.counted and learned is not None and there is not None
-    saw_them = bool(counted and np.array_equal(learned, there))  # type: ignore[arg-type]
+    learned, there = subject.source.vocabulary.frequency, corpus.recounted().vocabulary.frequency
+    known = learned is not None and there is not None
+    saw_them = bool(known and np.array_equal(learned, there))  # type: ignore[arg-type]
     subject = replace(subject, train=subject.train or train)
     return _Records(
         **completion_of(subject, own),

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.datasets.synthetic import KnownLDA, check_settings
+from bigtopic.datasets.synthetic import KnownLDA, check_range, check_settings
 from bigtopic.errors import SettingError, argument
 from bigtopic.types import Block
 
@@ -94,7 +94,13 @@ class KnownAuthors:
         ----------
         n_docs : documents of the block
         first : number of its first document, its row in the source
+
+        Raises
+        ------
+        SettingError
+            When `n_docs` is not a whole number greater than 0, or `first` is negative.
         """
+        check_range(n_docs, first)
         words, authors = (
             Vocabulary([f"{kind}{i}" for i in range(n)])
             for kind, n in (("w", self.n_words), ("a", self.n_authors))
@@ -102,7 +108,14 @@ class KnownAuthors:
         return Corpus([MemoryPart("drawn", self._block(n_docs, first))], words, author_vocabulary=authors)
 
     def perplexity(self, n_docs: int, first: int = 0) -> float:
-        """Of the same documents, given their authors, under this model: exp(-mean log p(word | authors))."""
+        """Of the same documents, given their authors, under this model: exp(-mean log p(word | authors)).
+
+        Raises
+        ------
+        SettingError
+            As `corpus`.
+        """
+        check_range(n_docs, first)
         block, log_likelihood = self._block(n_docs, first), 0.0
         assert block.authors is not None
         authors = np.reshape(block.authors, (n_docs, self.authors_per_doc))

@@ -22,8 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys
-from bigtopic.datasets.synthetic import check_settings, keyed_uniform
-from bigtopic.errors import SettingError, argument
+from bigtopic.datasets.synthetic import check_settings, check_size, keyed_uniform
 
 __all__ = ["KnownDual"]
 
@@ -148,8 +147,7 @@ class _Draws(NamedTuple):
 
 
 def _checked(n_records: int, random_state: int) -> tuple[int, int]:
-    if n_records < 1:
-        raise SettingError(f"{argument('n_records', n_records)}: must be greater than 0")
+    check_size("n_records", n_records)
     return int(n_records), checked_seed(random_state)
 
 

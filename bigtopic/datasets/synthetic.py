@@ -37,11 +37,12 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
 from bigtopic.support.deprecations import renamed, renamed_attribute
-from bigtopic.support.numbers import is_whole
+from bigtopic.support.numbers import is_number, is_whole
 
 __all__ = [
     "KnownLDA",
     "SyntheticCorpus",
+    "check_range",
     "check_settings",
     "keyed_uniform",
     "lda_corpus",
@@ -128,7 +129,7 @@ class KnownLDA:
         SettingError
             When `n_docs` is not positive or `first` negative.
         """
-        _check_range(n_docs, first)
+        check_range(n_docs, first)
         drawn = _draw(self, first, n_docs)
         return SyntheticCorpus(drawn.counts, self.components_, _doc_topics(self, drawn))
 
@@ -243,23 +244,28 @@ def check_settings(model: Any, *may_be_zero: str) -> None:
         if name == "random_state":
             checked_seed(value)
         elif one.type == "int":
-            if not is_whole(value) or value < 1:
-                raise SettingError(f"{argument(name, value)}: must be a whole number, 1 or more")
-        elif not (0 < value < np.inf or (value == 0 and name in may_be_zero)):
+            check_size(name, value)
+        elif not is_number(value) or not (0 < value < np.inf or (value == 0 and name in may_be_zero)):
             least = "0 or more" if name in may_be_zero else "greater than 0"
             raise SettingError(f"{argument(name, value)}: must be {least} and finite")
 
 
-def _check_range(n_docs: int, first: int) -> None:
-    if n_docs < 1:
-        raise SettingError(f"{argument('n_docs', n_docs)}: must be greater than 0")
-    if first < 0:
-        raise SettingError(f"{argument('first', first)}: must be 0 or more")
+def check_size(name: str, size: Any) -> None:
+    """Raise SettingError unless this argument is a whole number greater than 0."""
+    if not is_whole(size) or size < 1:
+        raise SettingError(f"{argument(name, size)}: must be a whole number, 1 or more")
+
+
+def check_range(n_docs: int, first: int) -> None:
+    """Raise SettingError unless these are a number of documents and the first of them."""
+    check_size("n_docs", n_docs)
+    if not is_whole(first) or first < 0:
+        raise SettingError(f"{argument('first')}: must be 0 or more, and a whole number, found {first!r}")
 
 
 def _spans(model: KnownLDA, n_docs: int, first: int) -> list[tuple[int, int]]:
     """First document and number of documents of each chunk."""
-    _check_range(n_docs, first)
+    check_range(n_docs, first)
     step = max(1, int(_CHUNK_TOKENS / model.mean_length))
     stop = first + n_docs
     return [(start, min(step, stop - start)) for start in range(first, stop, step)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from numbers import Integral, Real
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -83,7 +84,7 @@ class Result:
         return f"{topic} {self.topic_labels[topic]}".rstrip() if self.topic_labels else str(topic)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON values; None stands for nan."""
+        """The result as JSON values; None stands for nan and infinity."""
         return {name: _plain(getattr(self, name)) for name in self.reported}
 
 
@@ -105,9 +106,11 @@ def with_error(value: float, error: float | None = None, sign: str = "") -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return None if value != value else value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 _KINDS: dict[type, tuple[type, str]] = {

@@ -119,7 +119,7 @@ def coherence(
     """
     known = map(measures.load, measures.names())
     kinds = {found.name: found for found in known if found.combine is add}
-    if measure not in kinds:
+    if not isinstance(measure, str) or measure not in kinds:
         raise SettingError(
             f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"
         )

@@ -29,7 +29,9 @@ __all__ = [
     "HeldOut",
     "Scores",
     "Scoring",
+    "check_tokens",
     "is_paired",
+    "kernel_seed",
     "mean_and_error",
     "paired_difference",
     "ratio_of_sums",
@@ -58,6 +60,7 @@ class HeldOut(Result):
         training texts, such as stop words; neither is scored
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and scored
         tokens of each document, in source order
+    divided_by : the settings that determine which tokens are scored
     """
 
     value: float
@@ -70,6 +73,7 @@ class HeldOut(Result):
     rows: np.ndarray = field(repr=False)
     log_likelihood: np.ndarray = field(repr=False)
     tokens: np.ndarray = field(repr=False)
+    divided_by: str = field(default="", repr=False)
 
     reported: ClassVar[tuple[str, ...]] = (
         "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
@@ -105,6 +109,10 @@ class HeldOut(Result):
         if type(self) is not type(other):
             raise SettingError(
                 f"other: {type(other).__name__} is the result of another measure; give a {type(self).__name__}"
+            )
+        if self.divided_by != other.divided_by:
+            raise SettingError(
+                f"other: was scored with {other.divided_by}, not with {self.divided_by}; score both with the same"
             )
         return paired_difference(self, other)
 
@@ -218,6 +226,31 @@ def paired_difference(one: Any, other: Any) -> tuple[float, float]:
     return ratio_of_sums(one.log_likelihood - other.log_likelihood, one.tokens)
 
 
+_LARGEST_COUNT = 1 << 24  # beyond, float32 does not hold each whole number
+
+
+def check_tokens(counts: np.ndarray, remedy: str) -> None:
+    """Refuse counts that are not tokens, which can be divided one by one.
+
+    Raises
+    ------
+    InputError
+        When counts are fractional, or more than 16 777 216; `remedy` ends the message.
+    """
+    if (counts != np.floor(counts)).any():
+        raise InputError(f"the corpus has fractional counts, which are not tokens; {remedy}")
+    if counts.max(initial=0) > _LARGEST_COUNT:
+        raise InputError(
+            f"the corpus has a word {counts.max():,.0f} times in one document, too often to divide its tokens: at most "
+            f"{_LARGEST_COUNT:,} are possible; {remedy}"
+        )
+
+
+def kernel_seed(seed: int) -> int:
+    """The seed modulo 2^64, as int64."""
+    return (seed + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 def sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum of the entries of each document, float64 (n_docs,); independent of the other documents."""
     lengths = np.diff(indptr)
@@ -296,6 +329,6 @@ def refuse_dual(model: Any, name: str) -> None:
     known = learned_model(model)
     if known is not None and set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has topics of rows and of columns, which {name!r} does not "
+            f"{argument('model')}: a dual topic model has topics of rows and of columns, which {name!r} does not "
             "score; use bigtopic.evaluate.log_records with the held-out records of split_records"
         )

@@ -24,7 +24,7 @@ from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import check_tokens, kernel_seed, ratio_of_sums
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     documents_of,
@@ -144,6 +144,7 @@ def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:
 
 
 _STEP = 1 << 16  # documents read together for figures
+_PAIRS = 1 << 14  # entries whose topics are in memory
 
 
 def split_records(
@@ -183,14 +184,13 @@ def test_counts(block: Block, test_size: float, seed: int) -> np.ndarray:
     Raises
     ------
     InputError
-        When counts are fractional.
+        When counts are fractional, or beyond 2^24.
     """
     from bigtopic.evaluation import _kernels
 
-    if (block.counts != np.floor(block.counts)).any():
-        raise InputError("the corpus has fractional counts, which are not records; give a corpus of counts")
+    check_tokens(block.counts, "give a corpus of counts of records")
     counts = np.empty(len(block.counts), np.float32)
-    _kernels.observed_tokens(block.indptr, block.counts, block.rows, seed, test_size, counts)
+    _kernels.observed_tokens(block.indptr, block.counts, block.rows, kernel_seed(seed), test_size, counts)
     return counts
 
 
@@ -315,8 +315,11 @@ def _of_block(pairs: RecordDistribution, id_map: np.ndarray | None, block: Block
     pairs.check(block)
     columns = block.words if id_map is None else id_map[block.words]
     row_of, known = np.repeat(np.arange(block.n_docs), np.diff(block.indptr)), columns >= 0
-    at, counts = row_of[known], block.counts[known].astype(np.float64)
-    log_joint = np.log(pairs.joint_probability(block.rows[at], columns[known]))
+    at, columns, counts = row_of[known], columns[known], block.counts[known].astype(np.float64)
+    log_joint = np.zeros(len(at))
+    for start in range(0, len(at), _PAIRS):
+        some = slice(start, start + _PAIRS)
+        log_joint[some] = np.log(pairs.joint_probability(block.rows[at[some]], columns[some]))
     sums = [np.bincount(at, weights, block.n_docs) for weights in (counts * log_joint, counts)]
     marginal = np.log(pairs.row_probability(block.rows))
     everything = np.bincount(row_of, block.counts, block.n_docs)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
+from bigtopic.support.numbers import is_whole
 
 __all__ = [
     "FLOOR",
@@ -102,7 +104,7 @@ def topics_of(
     model : an estimator of this package; a fitted scikit-learn model (`components_`); a gensim model
         (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
-        fitted vectoriser. None matches columns by position
+        fitted vectoriser, or {word: column}. None matches columns by position
     doc_topic_prior : a number or (n_components,), of a model that has one, too; None for the model's own, or
         1 / n_components for an array
     name : of the argument, for errors
@@ -116,6 +118,10 @@ def topics_of(
     VocabularyMismatch
         When the vocabulary does not have one word per column.
     """
+    if isinstance(model, type):
+        raise SettingError(
+            f"{name}: {model.__name__} is a class, which has no topics; give a fitted model of it"
+        )
     if hasattr(model, "topic_source") or (hasattr(model, "gather") and hasattr(model, "n_components")):
         source = model.topic_source() if hasattr(model, "topic_source") else model
         if doc_topic_prior is not None:
@@ -146,6 +152,8 @@ def _as_matrix(model: Any, name: str) -> np.ndarray:
 
 
 def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopics:
+    if weights.ndim != 2:
+        raise SettingError(f"{name}: its topics have shape {weights.shape}, not (n_components, n_words)")
     if weights.dtype.kind not in "biuf":
         raise InputError(
             f"{name}: topic weights must be numbers, not {weights.dtype}; convert them, as with astype(float)"
@@ -163,24 +171,27 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
         )
     topic_words = weights.T / weights.max(axis=1)  # first, as a sum of large weights is infinite
     topic_words /= topic_words.sum(axis=0)
-    topic_words = np.maximum(topic_words, FLOOR)
+    np.maximum(topic_words, FLOOR, out=topic_words)
     topic_words /= topic_words.sum(axis=0)
     return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
 
 
 def _vocabulary(words: Any) -> Vocabulary:
-    if hasattr(words, "get_feature_names_out"):  # a vectoriser
-        words = words.get_feature_names_out()
-    if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
-        words = words.vocabulary.with_counts(None, None)
-    words = getattr(words, "vocabulary", words)  # a corpus
-    assert isinstance(words, Iterable)
-    return words if isinstance(words, Vocabulary) else Vocabulary(list(words))
+    if isinstance(words, Corpus):
+        counted = words.counted  # else its frequencies are of more documents than the view has
+        return words.vocabulary if counted else words.vocabulary.with_counts(None, None)
+    if isinstance(words, str | set | frozenset):  # in no order
+        raise SettingError(
+            f"{argument('vocabulary', words)}: give a list of words, a corpus, or a vectoriser"
+        )
+    return words if isinstance(words, Vocabulary) else Vocabulary(read_vocabulary(words))
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
-
-    values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    try:
+        values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    except (TypeError, ValueError):  # no numbers, or not as many everywhere
+        values = np.full(n_components, np.nan)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
@@ -211,9 +222,9 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
     SettingError
         When `n_top` is not between 1 and the size of the vocabulary.
     """
-    if not 1 <= n_top <= source.n_words:
+    if not is_whole(n_top) or not 1 <= n_top <= source.n_words:
         raise SettingError(
-            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
+            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top!r}"
         )
     found = Largest(source.n_components, n_top)
     for ids, rows in rows_of(source, np.float32):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import OR_NONE, InputError, SettingError, argument
 from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
 from bigtopic.inference.infer import topics_of_block, work_of
 from bigtopic.kernels import load
@@ -23,6 +23,7 @@ from bigtopic.plan.slices import make_docs
 from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import padded
 from bigtopic.state.model import TopicModel
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Inference",
     "OwnInference",
     "Subject",
+    "checked_threads",
     "documents_of",
     "fold_in",
     "in_source_order",
@@ -91,11 +93,11 @@ def over_blocks(
     """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
 
     With `texts`, it is `measure(block, the documents' texts)`. Workers read their own blocks; `measure` is sent to them
-    once.
+    once. A thread that infers topics holds a few arrays of distinct words of its block x topics, in float32.
     """
 
     client = resolve_client(client)
-    workers = {"client": client, "n_threads": n_threads or default_threads()}
+    workers = {"client": client, "n_threads": checked_threads(n_threads)}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
     with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
         for n_docs, result in bounded_map(
@@ -110,6 +112,19 @@ def in_source_order(pieces: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
     joined = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
     order = np.argsort(joined[0], kind="stable")
     return [array[order] for array in joined]
+
+
+def checked_threads(n_threads: Any) -> int:
+    """The number of threads, all processors for None.
+
+    Raises
+    ------
+    SettingError
+        When it is not a whole number of at least 1.
+    """
+    if n_threads is not None and (not is_whole(n_threads) or n_threads < 1):
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be a whole number, 1 or more{OR_NONE}")
+    return int(n_threads or default_threads())
 
 
 class _Task:
@@ -148,7 +163,7 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
 
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
-    rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
+    np.maximum(source.gather(ids), FLOOR, out=rows[:, : source.n_components])
     return rows
 
 
@@ -235,10 +250,15 @@ class Subject:
         model = learned_model(self.model)
         if model is None:
             raise SettingError(
-                f"{argument('inference', 'own')}: {type(self.model).__name__} has no inference that bigtopic knows; "
+                f"{argument('inference', 'own')}: {kind_of(self.model)} has no inference that bigtopic knows; "
                 f"give a fitted estimator of this package, or use {argument('inference', 'common')}"
             )
         return OwnInference(model.estimates(), work_of(model, self.corpus))
+
+
+def kind_of(model: Any) -> str:
+    """What a model is, for messages: its class, or what it says of itself."""
+    return str(getattr(model, "kind", type(model).__name__))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,7 @@
 """Known models of authors and of records: faithful to the truth they name, the same however they are drawn."""
 
+import re
+
 import dask
 import numpy as np
 import pytest
@@ -88,4 +90,45 @@ def test_perplexity_under_the_truth_is_that_of_the_mixtures():
 )
 def test_settings_are_checked(make, found):
     with pytest.raises(SettingError, match=found):
+        make()
+
+
+@pytest.mark.parametrize("size", [0, 2.5, "2", True, float("nan")], ids=repr)
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("n_words", lambda n: KnownLDA(n, 2)),
+        ("n_docs", lambda n: KnownLDA(5, 2).documents(n)),
+        ("n_rows", lambda n: KnownDual(n, 3, 1, 1)),
+        ("n_records", lambda n: DUAL.records(n)),
+        ("n_records", lambda n: DUAL.dask_array(n)),
+        ("n_authors", lambda n: KnownAuthors(5, n, 2)),
+        ("n_docs", lambda n: AUTHORS.corpus(n)),
+        ("n_docs", lambda n: AUTHORS.perplexity(n)),
+    ],
+)
+def test_sizes_are_whole(name, make, size):
+    with pytest.raises(
+        SettingError, match=f"^{name}={re.escape(repr(size))}: must be a whole number, 1 or more"
+    ):
+        make(size)
+
+
+@pytest.mark.parametrize("first", [-1, 0.5, None])
+def test_the_first_document_has_a_number(first):
+    for draw in (AUTHORS.corpus, AUTHORS.perplexity, KnownLDA(5, 2).documents):
+        with pytest.raises(SettingError, match="first: must be 0 or more"):
+            draw(2, first)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KnownLDA(5, 2, mean_length="9"),
+        lambda: KnownDual(2, 3, 1, 1, joint_prior="1"),
+        lambda: KnownAuthors(5, 3, 2, mean_length=None),
+    ],
+)
+def test_what_is_no_number_is_refused(make):
+    with pytest.raises(SettingError, match=r"^(mean_length|joint_prior)\b.*: must be "):
         make()

@@ -102,3 +102,19 @@ def test_without_scikit_learn_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
     with pytest.raises(MissingExtra, match=r"bigtopic\[scikit-learn\]"):
         classification_accuracy(TRUTH.components, CORPUS, LABELS, **QUIET)
+
+
+def test_labels_that_pandas_has_none_for_are_left_out():
+    pandas = pytest.importorskip("pandas")
+    expected = np.where(LABELS == "a", "", LABELS)
+    found = classification_accuracy(
+        TRUTH.components, CORPUS, pandas.Series(expected).replace("", pandas.NA).astype("string"), **QUIET
+    )
+    assert found.to_dict() == classification_accuracy(TRUTH.components, CORPUS, expected, **QUIET).to_dict()
+
+
+def test_documents_of_unknown_words_are_refused():
+    source = topics_of(TRUTH.components, [f"other{i}" for i in range(40)])
+    named = from_matrix(TRUTH.counts, [f"w{i}" for i in range(40)])
+    with pytest.raises(InputError, match="corpus: the model knows no word of it"):
+        classification_accuracy(source, named, LABELS, **QUIET)

@@ -166,3 +166,18 @@ def test_settings_are_checked():
         coherence(TRUTH.components, CORPUS, n_top=61)
     with pytest.raises(VocabularyMismatch, match="none of the topics"):
         coherence([["x", "y"]], from_matrix([[1, 1]], ["a", "b"]), n_top=2)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        (["w1w2"], "model: topic 0 is 'w1w2'; give a model, or a list of words for each topic"),
+        ([["w1", 2]], "model: topic 0 is "),
+        ([{"w1", "w2"}], "model: topic 0 is "),
+        ([5], "model: topic 0 is 5"),
+    ],
+)
+def test_topics_are_lists_of_words(topics, message):
+    corpus = from_matrix(np.ones((2, 3)), ["w1", "w2", "w3"])
+    with pytest.raises(SettingError, match=message):
+        coherence(topics, corpus, n_top=2)

@@ -237,3 +237,26 @@ def test_workers_change_nothing():
     expected = answers(False)
     with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
         assert answers(client) == expected
+
+
+@pytest.mark.parametrize(
+    ("measures", "settings", "message"),
+    [
+        ("log-predictive", {"inference": "own"}, "has no inference that bigtopic knows"),
+        ("bound", {}, "has no variational bound"),
+    ],
+)
+def test_a_narrowed_model_is_called_so(measures, settings, message):
+    from bigtopic.estimators.lda import LDA
+
+    model = LDA(2, method="online-vb", max_iter=1, n_threads=1, progress=False).fit(CORPUS)
+    few = topics_of(np.ones((3, 30)), WORDS[5:35])
+    with pytest.raises(
+        SettingError, match=f"a model that is narrowed to the words that all models know {message}"
+    ):
+        compare([model, few], CORPUS, measures, **settings)
+
+
+def test_what_has_no_topics_is_named():
+    with pytest.raises(SettingError, match=r"^models\['bad'\]: int has no topics"):
+        compare({"good": GOOD, "bad": 5}, CORPUS)

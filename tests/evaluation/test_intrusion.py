@@ -146,8 +146,13 @@ def test_answers_that_cannot_be_scored_name_the_line(written, tmp_path):
     key.write_text("set,question,topic,intruder,choices\ns,q1,0,1,0\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 2: there is no choice 1"):
         score_intrusion(questions)
-    with pytest.raises(SettingError, match="answers: give the path"):
-        score_intrusion([])
+    for nothing in ([], None):
+        with pytest.raises(SettingError, match="answers: give the path"):
+            score_intrusion(nothing)
+    with pytest.raises(SettingError, match="answers: a file is there twice; give one for each rater"):
+        score_intrusion([questions, str(questions)], key)
+    with pytest.raises(SettingError, match="int is not a path"):
+        score_intrusion(5)
 
 
 def test_sets_that_cannot_be_written_are_refused_and_leave_nothing(tmp_path, written):

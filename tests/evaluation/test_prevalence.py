@@ -8,7 +8,8 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
-from bigtopic.evaluation import prevalence
+from bigtopic.errors import InputError
+from bigtopic.evaluation import prevalence, topics_of
 
 TRUTH = lda_corpus(500, 200, 4, mean_length=150, topic_word_prior=0.05, random_state=7)
 CORPUS = from_matrix(TRUTH.counts)
@@ -81,3 +82,20 @@ def test_the_table_has_a_line_for_each_topic_with_its_documents():
 
 def test_without_authors_there_are_none():
     assert prevalence(TRUTH.components, CORPUS).author_tokens is None
+
+
+def test_blocks_do_not_matter_to_authors_either(monkeypatch):
+    signed = with_authors(CORPUS)
+    expected = prevalence(TRUTH.components, signed).author_tokens
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
+    np.testing.assert_allclose(prevalence(TRUTH.components, signed).author_tokens, expected, rtol=1e-12)
+
+
+def test_documents_without_known_words_have_no_topics():
+    counts = np.array([[0, 0, 3], [4, 0, 0], [0, 0, 0], [0, 5, 0]])  # the model does not know the third word
+    names = ["a", "b", "c"]
+    source = topics_of(np.array([[9.0, 1], [1, 9], [1, 1]]), ["a", "b"], doc_topic_prior=[1, 1, 100])
+    found = prevalence(source, from_matrix(counts, names), n_documents=3)
+    assert [sorted(rows) for rows in found.rows.tolist()] == [[1, 3]] * 3
+    with pytest.raises(InputError, match="corpus: the model knows no word of these documents"):
+        prevalence(source, from_matrix(counts[[0, 2]], names))

@@ -130,6 +130,13 @@ def test_items_are_ranked_by_their_probability_given_the_row(recorded, without_s
     assert found.value > found.popularity.value
 
 
+def test_the_errors_of_one_row_are_null_in_json(recorded):
+    model, _, test = recorded
+    found = rank_items(model, test.select(rows=np.arange(1)), k=3, client=False)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["standard_error"] is None and told["scores"]["reciprocal rank"] == [found.value, None]
+
+
 def test_blocks_and_threads_change_nothing(authored, recorded, monkeypatch):
     asked = [
         (rank_authors, (authored[0], authored[2])),

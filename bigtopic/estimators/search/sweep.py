@@ -202,7 +202,8 @@ def sweep(
     Raises
     ------
     SettingError
-        When a candidate, `folds`, `measure` or `test_size` is not allowed; before anything is learned.
+        When a candidate, `folds`, `measure` or `test_size` is not allowed; before anything is learned. When a measure
+        does not fit the method or the documents, such as one by window without texts; once a candidate has learned.
 
     References
     ----------

@@ -40,6 +40,7 @@ from bigtopic.evaluation.subject import (
     Subject,
     documents_of,
     in_source_order,
+    kind_of,
     learned_model,
 )
 from bigtopic.inference.authors import MappedModel, Values
@@ -94,7 +95,8 @@ class VariationalBound(Result):
 
         Compare it only between variational methods of the same model, with the same `of`, on the same documents.
         """
-        return float(np.exp(-self.value))
+        with np.errstate(over="ignore"):  # infinite where few tokens have the terms of all topics
+            return float(np.exp(-self.value))
 
     def details(self) -> dict[str, str]:
         parts = {name: f"{nats:,.1f} nats" for name, nats in self.parts.items()}
@@ -169,7 +171,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     corpus, model = subject.corpus, learned_model(subject.model)
     if model is None:
         raise SettingError(
-            f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
+            f"{argument('model')}: {kind_of(subject.model)} has no variational bound; give a fitted estimator "
             "of this package, of a method such as 'vb', or ask for 'log-predictive' or 'left-to-right'"
         )
     of, mapped = bound_of(model).of, MappedModel.of(model, corpus)

@@ -174,7 +174,11 @@ _NOTHING = (
 
 def _finish(records: _Records, pieces: list[Scores]) -> HeldOutRecords:
     scores = Scores(*in_source_order(pieces))
-    more = {"uniform": -float(np.log(records.source.n_words)), "saw_them": records.saw_them}
+    more = {
+        "uniform": -float(np.log(records.source.n_words)),
+        "saw_them": records.saw_them,
+        "divided_by": f"test_size={records.test_size}, random_state={records.random_state}",
+    }
     found = result_of_scores(HeldOutRecords, scores, records.source, _NOTHING, **more)
     if records.state is None and records.own is None:
         return found

@@ -33,12 +33,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure, Setting
 from bigtopic.evaluation.held_out import (
     HeldOut,
     Scores,
     Scoring,
+    check_tokens,
+    kernel_seed,
     refuse_dual,
     result_of_scores,
     scores_of_block,
@@ -134,7 +136,7 @@ def left_to_right(
     VocabularyMismatch
         When the model knows too few of at least 300 tokens (it warns of fewer), see `LDA.transform`.
     InputError
-        When the model knows no token, or counts are fractional.
+        When the model knows no token, or counts are fractional or beyond 2^24.
 
     Examples
     --------
@@ -170,6 +172,7 @@ def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> Left
         particles=estimator.particles,
         max_tokens=estimator.max_tokens,
         n_cut=int(cut.sum()),
+        divided_by=f"max_tokens={estimator.max_tokens}, random_state={estimator.random_state}",
     )
 
 
@@ -186,24 +189,20 @@ class _Estimator(Scoring):
         from bigtopic.evaluation import _kernels
 
         docs, ids = self.known(block)
-        if (docs.counts != np.floor(docs.counts)).any():
-            raise InputError(
-                "the corpus has fractional counts, which are not tokens; ask for 'log-predictive' with "
-                f"{argument('split', 'type')}"
-            )
+        check_tokens(docs.counts, f"ask for 'log-predictive' with {argument('split', 'type')}")
         n_all = sums(docs.indptr, docs.counts).astype(np.int64)
         n_tokens = np.minimum(n_all, self.max_tokens)
         starts = np.concatenate([[0], np.cumsum(n_tokens)])
         tokens = np.empty(starts[-1], np.int32)
-        seed = self.random_state * 1_000_003
-        _kernels.shuffled_tokens(docs.indptr, docs.words, docs.counts, docs.rows, seed, starts, tokens)
+        order, draws = (kernel_seed(self.random_state * 1_000_003 + i) for i in (0, 1))
+        _kernels.shuffled_tokens(docs.indptr, docs.words, docs.counts, docs.rows, order, starts, tokens)
         topics = topic_rows(self.source, ids)[:, : self.source.n_components].astype(np.float64)
         alpha = np.asarray(self.source.doc_topic_prior, np.float64)
         sequential = self.form == "sequential"
         n_chains, n_sweeps = (1, self.particles) if sequential else (self.particles, 1)
         by_position, by_chain = np.zeros(docs.n_docs), np.zeros(docs.n_docs)
         _kernels.left_to_right(
-            starts, tokens, docs.rows, seed + 1, topics, alpha, n_chains, n_sweeps // 2, n_sweeps, by_position, by_chain
+            starts, tokens, docs.rows, draws, topics, alpha, n_chains, n_sweeps // 2, n_sweeps, by_position, by_chain
         )  # fmt: skip
         scores = Scores(
             docs.rows,

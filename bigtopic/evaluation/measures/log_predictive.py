@@ -27,16 +27,19 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import InputError, SettingError, argument, either
+from bigtopic.errors import SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Setting
 from bigtopic.evaluation.held_out import (
     HeldOut,
     Scores,
     Scoring,
+    check_tokens,
+    kernel_seed,
     result_of_scores,
     scores_of_block,
     scoring_of,
@@ -125,7 +128,7 @@ def log_predictive(
     VocabularyMismatch
         When the model knows too few of at least 300 tokens (it warns of fewer), see `LDA.transform`.
     InputError
-        When no document is long enough to divide, or counts are fractional and `split` is "token".
+        When no document is long enough to divide, or counts are fractional or beyond 2^24 and `split` is "token".
 
     Examples
     --------
@@ -164,14 +167,16 @@ _NOTHING = (
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
     scores, inference = Scores(*in_source_order(pieces)), completion.inference
     by_own = scores._replace(log_likelihood=scores.own)
-    if inference == "own":
-        return result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference=inference)
-    found = result_of_scores(LogPredictive, scores, completion.source, _NOTHING, inference=inference)
-    if inference == "common":
-        return found
-    return replace(
-        found, own=result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference="own")
+    divided_by = ", ".join(
+        f"{name}={getattr(completion, name)}" for name in ("split", "ratio", "repeats", "random_state")
     )
+    result = partial(
+        result_of_scores, LogPredictive, source=completion.source, nothing=_NOTHING, divided_by=divided_by
+    )
+    if inference == "own":
+        return result(by_own, inference=inference)
+    found = result(scores, inference=inference)
+    return found if inference == "common" else replace(found, own=result(by_own, inference="own"))
 
 
 MEASURE = Measure(
@@ -257,13 +262,11 @@ class Completion(Scoring):
         """Observed count of each entry, float32 (nnz,)."""
         from bigtopic.evaluation import _kernels
 
-        if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
-            raise InputError(
-                "the corpus has fractional counts, which are not tokens; "
-                f"{either('use bigtopic.evaluate.log_predictive with', 'pass')} {argument('split', 'type')}"
-            )
+        if self.split == "token":
+            by_word = either("use bigtopic.evaluate.log_predictive with", "pass")
+            check_tokens(docs.counts, f"{by_word} {argument('split', 'type')}")
         divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
         observed = np.empty(len(docs.counts), np.float32)
-        seed = self.random_state * 1_000_003 + repeat
+        seed = kernel_seed(self.random_state * 1_000_003 + repeat)
         divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
         return observed

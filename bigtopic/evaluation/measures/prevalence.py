@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -33,11 +33,12 @@ class Prevalence(Result):
     Attributes
     ----------
     share : float64 (n_components,), sums to 1
-    author_tokens : float32 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
+    author_tokens : float64 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
         would be more than 50 million cells
     rows : int64 (n_components, n_documents), source rows of the documents with the largest weights of each topic, in
         descending order
-    weights : float32 (n_components, n_documents), those weights
+    weights : float32 (n_components, n_documents), those weights. Documents without a word that the model knows are
+        not among them
     """
 
     share: np.ndarray
@@ -116,6 +117,8 @@ def prevalence(
     ------
     SettingError
         When `n_documents` is not allowed.
+    InputError
+        When the model knows no word of the documents.
     """
     subject = Subject(model, documents_of(corpus), vocabulary)
     return result_of(MEASURE, subject, {"n_documents": n_documents}, client, n_threads)
@@ -138,13 +141,11 @@ def _start(state: _State) -> _Total:
 
 
 def _of_block(state: _State, documents: Documents) -> _Piece:
-    theta = documents.doc_topics
-    weighted = theta * documents.tokens[:, None].astype(np.float32)
+    theta, known = documents.doc_topics, documents.tokens > 0
+    weighted = theta * documents.tokens[:, None]
     authors = _by_author(documents.block, weighted) if state.n_authors else None
-    rows = np.broadcast_to(documents.docs.rows, (theta.shape[1], len(theta)))
-    return _Piece(
-        weighted.sum(axis=0, dtype=np.float64), authors, _largest([(rows, theta.T)], state.n_documents)
-    )
+    rows = np.broadcast_to(documents.docs.rows[known], (theta.shape[1], known.sum()))
+    return _Piece(weighted.sum(axis=0), authors, _largest([(rows, theta[known].T)], state.n_documents))
 
 
 def _combine(total: _Total, piece: _Piece) -> _Total:
@@ -156,9 +157,12 @@ def _combine(total: _Total, piece: _Piece) -> _Total:
 
 
 def _finish(state: _State, total: _Total) -> Prevalence:
-    share = total.tokens / max(total.tokens.sum(), 1e-300)
-    authors = None if total.authors is None else total.authors.astype(np.float32)
-    return Prevalence(share, authors, *total.best)
+    n_tokens = total.tokens.sum()
+    if not n_tokens:
+        raise InputError(
+            f"{argument('corpus')}: the model knows no word of these documents; pass documents that have some"
+        )
+    return Prevalence(total.tokens / n_tokens, total.authors, *total.best)
 
 
 def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

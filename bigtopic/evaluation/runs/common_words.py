@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class CommonWords:
     ids : of these words in `source`, int32 (n_words,)
     mass : p(the word is one of these | topic), float64 (n_components,)
     """
+
+    kind: ClassVar[str] = "a model that is narrowed to the words that all models know"
 
     source: TopicSource
     ids: np.ndarray

@@ -272,7 +272,10 @@ def compare(
     settings = checked_names(asked, settings)
     documents = None if corpus is None else documents_of(corpus)
     train = None if train is None else documents_of(train, "train")
-    sources = {name: topics_of(model, vocabulary, doc_topic_prior) for name, model in named.items()}
+    sources = {
+        name: topics_of(model, vocabulary, doc_topic_prior, name=argument(f"models[{name!r}]"))
+        for name, model in named.items()
+    }
     words = common_words([source.vocabulary for source in sources.values()])
     note = ""
     if words is not None:

@@ -143,6 +143,10 @@ def stream(
     }  # no batch is learned from before its score
     for one in asked:
         one.complete(settings)  # before anything is learned
+    if isinstance(model, type):
+        raise SettingError(
+            f"{argument('model')}: {model.__name__} is a class; give a model of it, such as LDA(10)"
+        )
     if not callable(getattr(model, "partial_fit", None)):
         raise SettingError(
             f"{argument('model')}: {type(model).__name__} has no partial_fit, so it cannot learn from a stream"
@@ -162,6 +166,12 @@ def stream(
                 results.append(evaluation_of(asked, subject, settings, client, n_threads))
             learned.append(start)
         model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
+        if (getattr(model, "run_", None) or {}).get("ended") == "interrupt":
+            raise KeyboardInterrupt  # the first Ctrl-C ends not only the run of this batch
+    if not results:
+        raise SettingError(
+            f"{argument('model')}: {type(model).__name__} learned from the stream, but has no topics"
+        )
     return StreamCurve(learned, results)
 
 

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument, require
@@ -134,7 +135,7 @@ def classification_accuracy(
     SettingError
         When there is no such column, labels are not classes, or `n_folds` is not allowed.
     InputError
-        When some folds leave fewer than two classes to learn from.
+        When some folds leave fewer than two classes to learn from, or the model knows no word of the documents.
     MissingExtra
         Without scikit-learn.
 
@@ -157,7 +158,9 @@ def classification_accuracy(
         )
     subject = Subject(model, corpus, vocabulary, doc_topic_prior)
     of_block = partial(_topics, subject.inference)
-    rows, theta = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    rows, theta, tokens = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    if not tokens.any():
+        raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
     rows, theta, classes = rows[labelled], theta[labelled], classes[labelled]  # all in source order
     folds = np.empty(len(rows), np.int64)
     folds[np.argsort(document_keys(seed, rows), kind="stable")] = np.arange(len(rows)) % n_folds
@@ -184,7 +187,7 @@ def _labels(corpus: Corpus, labels: Any) -> np.ndarray:
             f"{argument('labels')}: found shape {values.shape}; give the name of a column of the corpus, or a label "
             f"for each of its {corpus.n_docs:,} documents"
         )
-    missing = np.array([value is None or value != value or value == "" for value in values.tolist()], bool)
+    missing = np.array([is_missing(value) or value == "" for value in values.tolist()], bool)
     known = values[~missing]
     if known.dtype.kind == "f" and (known != np.floor(known)).any():
         raise SettingError(
@@ -197,9 +200,9 @@ def _labels(corpus: Corpus, labels: Any) -> np.ndarray:
     return classes
 
 
-def _topics(inference: Inference, block: Block) -> tuple[np.ndarray, np.ndarray]:
+def _topics(inference: Inference, block: Block) -> tuple[np.ndarray, ...]:
     documents = Documents(block, inference)
-    return documents.docs.rows, documents.doc_topics
+    return documents.docs.rows, documents.doc_topics, documents.tokens
 
 
 def _predicted(

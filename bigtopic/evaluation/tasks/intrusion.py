@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -189,15 +189,20 @@ def score_intrusion(
 
     Raises
     ------
+    SettingError
+        When `answers` has no path, or one twice.
     InputError
         When a file does not have the columns, belongs to another key, or has an answer that is not a number of its
         choices; names the file and the line.
     StoreError
         When a file cannot be read.
     """
-    paths = [answers] if isinstance(answers, str | PathLike) else list(answers)
-    if not paths:
+    several = isinstance(answers, Iterable) and not isinstance(answers, str | PathLike)
+    paths: list[Any] = [*answers] if several else [answers]  # type: ignore[misc]
+    if not paths or answers is None:
         raise SettingError(f"{argument('answers')}: give the path of an answered file, or several")
+    if len({Place.of(path).url for path in paths}) < len(paths):
+        raise SettingError(f"{argument('answers')}: a file is there twice; give one for each rater")
     of_key = _places(paths[0])[1] if key is None else Place.of(key)
     solutions: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line, row in _read(of_key, _KEY):

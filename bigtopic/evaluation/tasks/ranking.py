@@ -15,7 +15,8 @@ expectation over all their orders, so that a ranking that says nothing has the s
 numbered; values are compared as float32. The baseline ranks by popularity: in how many training documents, or rows, a
 candidate is.
 
-Cost: distinct words x authors x topics of each document; columns x topics of each row.
+Cost: distinct words x authors x topics of each document; columns x topics of each row. Memory of `rank_items`: 8 bytes
+x columns x column topics for each thread.
 
 References
 ----------
@@ -27,6 +28,7 @@ McSherry, Najork: Computing information retrieval performance measures efficient
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -47,6 +49,8 @@ from bigtopic.evaluation.subject import (
 )
 from bigtopic.inference.authors import MappedModel, candidates, known_tokens, likeliest
 from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.parallel.cluster import resolve_client
+from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.state.axes import mapping
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block
@@ -229,6 +233,8 @@ def rank_items(
         When `model` is not a dual topic model, or `k` is not between 1 and the number of columns.
     InputError
         When a row is not one of the model's, or no row has a held-out column that the model knows and training lacks.
+    ClusterError
+        When workers cannot open the stored records.
     """
     known = dual_model_of(model)
     pairs = record_distribution_of(known)
@@ -245,7 +251,8 @@ def rank_items(
     if train is not None:
         items = items._replace(train_map=mapping(train.vocabulary, known.vocabulary))
     of_block = partial(_items_of_block, items)
-    arrays = in_source_order(over_blocks(of_block, records, "ranking", client, n_threads))
+    with nullcontext() if train is None else corpus_in_reach(resolve_client(client), train):
+        arrays = in_source_order(over_blocks(of_block, records, "ranking", client, n_threads))
     nothing = f"{argument('records')}: no row has a held-out column that the model knows and train lacks; give others"
     return _result(arrays, k, counts is not None, nothing)
 

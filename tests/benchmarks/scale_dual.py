@@ -2,12 +2,13 @@
 
 Records are drawn from a known dual model, block by block, and stored once: 404 for each row, and 4 columns for each 9
 rows, as in Last.fm's 360 000 users by 160 000 artists. Each method then makes its passes in a process of its own.
-Memory is that of the process and all it started, from its start on. The score is the perplexity of other records of the
-same rows, p(column | row), and the share of the gap that is closed, in nats, between the columns' shares of all records
-(0 %) and the model that the records are drawn from (100 %).
+Memory is that of the process and all it started, from its start on; disk is what it may take at most for what it
+remembers of records. The score is the perplexity of other records of the same rows, p(column | row), and the share of
+the gap that is closed, in nats, between the columns' shares of all records (0 %) and the model that the records are
+drawn from (100 %).
 
     python -m tests.benchmarks scale_dual                                      a million records, and five
-    python -m tests.benchmarks scale_dual --records 5000000 145534518          Last.fm's size
+    python -m tests.benchmarks scale_dual --records 145534518                  Last.fm's size
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ PRIORS = {"row_topic_prior": 0.5, "column_topic_prior": 0.05, "joint_prior": 0.3
 N_HELD_OUT = 200_000
 METHODS = ("dual-mf", "dual-cgs", "dual-online")
 HEAD = (
-    "method", "records", "rows x columns", "entries", "passes", "seconds", "M records/s", "peak MB", "perplexity",
-    "of the gap closed",
+    "method", "records", "rows x columns", "entries", "passes", "seconds", "M records/s", "peak MB", "on disk GB",
+    "perplexity", "of the gap closed",
 )  # fmt: skip
 
 
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=10, help="of rows, and of columns")
     parser.add_argument("--passes", type=int, default=20)
     parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--slice-size", type=int, help="rows of a kernel call; default the method's")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
@@ -94,7 +96,9 @@ def measured(given: argparse.Namespace, store: Path, method: str) -> dict[str, A
     from bigtopic.corpus.store import open_corpus
 
     url = given.folder / "dual-model.zarr"
-    seconds, peak = run("train", store, url, method, given.topics, given.passes, given.threads)
+    settings = method, given.topics, given.passes, given.threads, given.slice_size or 0
+    line, peak = run("train", store, url, *settings)
+    seconds, disk = map(float, line.split())
     corpus = open_corpus(store)
     figures = {
         "method": method,
@@ -103,8 +107,9 @@ def measured(given: argparse.Namespace, store: Path, method: str) -> dict[str, A
         "n_columns": corpus.n_words,
         "nnz": corpus.nnz,
         "passes": given.passes,
-        "seconds": float(seconds),
+        "seconds": seconds,
         "peak": peak,
+        "disk": disk,
         **scores(url, corpus, truth(round(corpus.n_tokens), given.topics)),
     }
     print(*(f"{head}: {cell}" for head, cell in zip(HEAD, row(figures), strict=True)), sep="; ", flush=True)
@@ -134,26 +139,28 @@ def scores(url: Path, corpus: Any, known: KnownDual) -> dict[str, float]:
     return {"perplexity": score.perplexity, **perplexities}
 
 
-def train(store: str, url: str, method: str, n_topics: str, n_passes: str, n_threads: str) -> None:
-    """The measured process: compiled code is loaded before the clock starts."""
+def train(store: str, url: str, method: str, *numbers: str) -> None:
+    """The measured process: prints its seconds, and the bytes that it remembers of records, on disk."""
     from bigtopic.corpus.memory import from_matrix
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.dual_topic import DualTopicModel
 
-    def model(passes: int) -> DualTopicModel:
-        settings: dict[str, Any] = {
-            "max_iter": passes,
-            "tol": 0.0,
-            "client": False,
-            "n_threads": int(n_threads),
-        }
-        return DualTopicModel(int(n_topics), int(n_topics), method=method, progress=False, **settings)
+    n_topics, n_passes, n_threads, slice_size = map(int, numbers)
+    settings: dict[str, Any] = {"method": method, "slice_size": slice_size or None, "n_threads": n_threads}
+    settings |= {"tol": 0.0, "client": False, "progress": False}
 
-    model(2).fit(from_matrix(truth(10_000, int(n_topics)).records(10_000)))
-    corpus, learner = open_corpus(store), model(int(n_passes))
+    def look(event: Any) -> None:
+        if event.kind == "start":
+            disk.append(event.disk_bytes or 0)
+
+    # compiled code is loaded
+    small = truth(10_000, n_topics).records(10_000)
+    DualTopicModel(n_topics, n_topics, max_iter=2, **settings).fit(from_matrix(small))
+    corpus, disk = open_corpus(store), []
+    learner = DualTopicModel(n_topics, n_topics, max_iter=n_passes, callbacks=[look], **settings)
     begun = time.perf_counter()
     learner.fit(corpus)
-    print(time.perf_counter() - begun, flush=True)  # memory is no longer watched
+    print(time.perf_counter() - begun, disk[0], flush=True)  # memory is no longer watched
     learner.save(url, overwrite=True)
 
 
@@ -179,6 +186,7 @@ def row(figures: dict[str, Any]) -> tuple[str, ...]:
         results.figure(figures["seconds"], 3),
         results.figure(figures["passes"] * figures["n_records"] / figures["seconds"] / 1e6, 3),
         f"{figures['peak'] / 1e6:.0f}",
+        f"{figures['disk'] / 1e9:.2f}",
         f"{figures['perplexity']:,.1f}",
         f"{closed:.1%}",
     )

@@ -8,9 +8,10 @@ from typing import Any
 from click import UsageError, argument
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import PATH, WithSettings, as_json, connected, given, parallel
-from bigtopic.cli._stores import corpus_at, model_at
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import PATH, as_json, connected, parallel
+from bigtopic.cli.support.settings import WithSettings, given
+from bigtopic.cli.support.stores import corpus_at, model_at
 
 
 @verb("evaluate", cls=WithSettings, short_help="Score models on a corpus.")
@@ -40,7 +41,7 @@ def command(
         bigtopic evaluate topics.zarr new-articles.zarr
         bigtopic evaluate k10.zarr k20.zarr k50.zarr new-articles.zarr --measure log-predictive
     """
-    from bigtopic.cli._facts import learned_from
+    from bigtopic.cli.support.facts import learned_from
     from bigtopic.evaluation import compare, measure
     from bigtopic.evaluation.measures import load
 
@@ -51,13 +52,13 @@ def command(
     known = [learned_from(estimator, path, documents) for path, estimator in estimators.items()]
     if any(known) and any(one.held_out for one in asked):
         for said in known:
-            _show.aside(said)
+            terminal.aside(said)
         asked = [replace(one, title=one.title.replace("held-out", "training")) for one in asked]
     with connected(scheduler, n_threads) as work:
         if len(estimators) > 1:
             compared = compare(estimators, documents, asked, **work, **given(settings))
-            _show.comparison(compared, as_json)
+            terminal.comparison(compared, as_json)
             return
         (estimator,) = estimators.values()
         found = measure(estimator, documents, asked, **work, **given(settings))
-    _show.result(found.to_dict(), found.lines(), as_json)
+    terminal.result(found.to_dict(), found.lines(), as_json)

@@ -7,8 +7,8 @@ from typing import Any
 from click import command as verb
 from click import option
 
-from bigtopic.cli._options import as_json, number, parallel, paths, random_state
-from bigtopic.cli._stores import corpus_at, store
+from bigtopic.cli.support.parameters import as_json, number, parallel, paths, random_state
+from bigtopic.cli.support.stores import corpus_at, store
 
 
 @verb("split", short_help="Divide a corpus into documents to train on and to test with.")

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bigtopic import methods
 from bigtopic.cli import main
-from bigtopic.cli._options import duration
+from bigtopic.cli.support.parameters import duration
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model

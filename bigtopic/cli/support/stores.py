@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import connected
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import connected
 from bigtopic.errors import CorpusExists, SettingError, StoreError
 from bigtopic.wording import counted
 
@@ -163,10 +163,10 @@ def store(paths: Sequence[str], views: Sequence[Any], overwrite: bool, as_json: 
             for path, view in zip(paths, views, strict=True)
         }
     if as_json:
-        _show.to_json([{"wrote": path, "documents": n} for path, n in n_docs.items()])
+        terminal.to_json([{"wrote": path, "documents": n} for path, n in n_docs.items()])
         return
     for path, n in n_docs.items():
-        _show.line(f"Wrote {counted(n, 'document')} to {path}")
+        terminal.line(f"Wrote {counted(n, 'document')} to {path}")
 
 
 def _require_apart(paths: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bigtopic.cli._options import PATH, without_copies
+from bigtopic.cli.support.parameters import PATH, without_copies
 from bigtopic.errors import BigtopicError, InputError, SettingError, did_you_mean, worded
 from bigtopic.support import discovery
 from bigtopic.wording import printable
@@ -253,7 +253,7 @@ def _check_value(where: str, value: Any, option: click.Option) -> None:
 
 def _options_in(path: str, verb: click.Command) -> Mapping[str, Any]:
     """Options by name, in TOML, in JSON, or of the run that made a model."""
-    from bigtopic.cli._stores import is_checkpoint, is_model, model_at
+    from bigtopic.cli.support.stores import is_checkpoint, is_model, model_at
 
     if is_model(path) or is_checkpoint(path):
         options = _options_of(model_at(path).run_, verb)

@@ -95,9 +95,5 @@ def _check(piped: bool, format: str | None, as_json: bool) -> None:
         raise UsageError(f"--to {format!r}: must be one of {', '.join(FORMATS)}")
     if piped and as_json:
         raise UsageError("--json has no effect if --out is -: leave it out")
-    if piped and format not in (None, _USUAL) and _to_terminal():
+    if piped and format not in (None, _USUAL) and terminal.is_terminal():
         raise UsageError(f"standard output is a terminal: redirect it, as in > topics.{format}")
-
-
-def _to_terminal() -> bool:
-    return sys.stdout.isatty()

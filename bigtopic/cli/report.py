@@ -49,6 +49,6 @@ def command(
         summary = summarise(estimator, documents, test=held_out, measures=chosen, n_words=n_words, **work)
     title = title or f"Topics: {model.rstrip('/').rpartition('/')[2].removesuffix('.zarr')}"
     if page == STANDARD:
-        click.echo(html_page(summary, title=title))
+        click.echo(html_page(summary, title=title).encode())  # as the page says, whatever the locale
     else:
         terminal.wrote(write_html(summary, page, title=title), as_json)

@@ -166,7 +166,8 @@ def command(
     opened, learned = corpus_at(corpus), True
     with connected(scheduler, n_threads) as work, ended_by_sigterm() as terminated:
         if continue_from is None:
-            estimator = _estimator(random_state=random_state, **work, **given)
+            kind, chosen = kind_and_settings(random_state=random_state, **work, **given)
+            estimator = kind(**chosen)
             estimator.fit(opened, checkpoint=saved, resume=resume)
         else:
             estimator, learned = _continued(continue_from, opened, documents, given, work)
@@ -202,8 +203,13 @@ def _check(checkpoint: str | None, continue_from: str | None, settings: Mapping[
         raise UsageError("--replica-updates needs --replicas, their number")
 
 
-def _estimator(method: str | None, **settings: Any) -> Any:
-    """An estimator of the model that the method learns; for methods of authors, alpha is the authors'.
+def kind_and_settings(method: Any, **settings: Any) -> tuple[Any, dict[str, Any]]:
+    """The class of the estimator for the model that the method learns, and its settings; for methods of authors, alpha
+    is the authors'.
+
+    Parameters
+    ----------
+    method : its name, or several of one model, in a list; None for the default
 
     Raises
     ------
@@ -213,7 +219,12 @@ def _estimator(method: str | None, **settings: Any) -> Any:
     from bigtopic.estimators.persistence import kind_for
     from bigtopic.methods import get
 
-    kind = kind_for(get(method))
+    first, *others = map(get, method if isinstance(method, list) else [method])
+    kind = kind_for(first)
+    if apart := [other.name for other in others if kind_for(other) is not kind]:
+        raise SettingError(
+            f"{argument('method', apart[0])}: learns another model than {first.name!r}; compare methods of one model"
+        )
     known = kind().get_params()
     chosen: dict[str, Any] = {}
     for name, value in settings.items():
@@ -223,10 +234,10 @@ def _estimator(method: str | None, **settings: Any) -> Any:
             chosen[own] = value
         elif value is not None and is_given(name):
             raise SettingError(
-                f"{argument(name)}: method {get(method).name!r} learns the model {kind.__name__}, which has no such "
+                f"{argument(name)}: method {first.name!r} learns the model {kind.__name__}, which has no such "
                 "option"
             )
-    return kind(method=method or known["method"], **chosen)
+    return kind, {"method": method or known["method"], **chosen}
 
 
 def _continued(

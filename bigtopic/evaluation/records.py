@@ -22,7 +22,7 @@ from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
@@ -93,8 +93,12 @@ def record_distribution_of(model: Any) -> RecordDistribution:
     known = getattr(model, "_model", model)
     if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel, or score "
-            "a model of documents with bigtopic.evaluate.held_out_records or log_predictive"
+            f"{argument('model')}: {type(model).__name__} has no row topics; "
+            + either(
+                "give a fitted DualTopicModel, or score a model of documents with "
+                "bigtopic.evaluate.held_out_records or log_predictive",
+                "give a model of dual topics ('bigtopic train --method dual-mf'), or score it with 'bigtopic evaluate'",
+            )
         )
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)

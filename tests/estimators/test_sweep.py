@@ -123,6 +123,8 @@ def test_a_measure_of_topics_has_an_error_over_folds():
         ({"n_components": [2, 0]}, "n_components=0: must be a whole number, 1 or more"),
         ({"topics": [2]}, ".*topics"),
         ({"method": ["online-vb", "nope"]}, "method='nope' is not known"),
+        ({"doc_topic_prior": [0.1, -1.0]}, "doc_topic_prior=-1.0: "),
+        ({"options": {"nope": 1}, "n_components": [2]}, ".*nope"),
         ({"random_state": [None]}, "random_state=None: give a whole number, or a list of them"),
         ({"folds": 1}, "folds=1: must be a whole number from 2 to the 90 documents"),
         ({"folds": True}, "folds=True: must be a whole number"),

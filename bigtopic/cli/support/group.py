@@ -4,6 +4,7 @@ of options or a model, with --config."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import sys
@@ -21,6 +22,7 @@ import click
 from click.core import ParameterSource
 
 from bigtopic.cli.support.parameters import PATH, without_copies
+from bigtopic.cli.support.terminal import in_unicode
 from bigtopic.errors import BigtopicError, InputError, SettingError, did_you_mean, worded
 from bigtopic.support import discovery
 from bigtopic.wording import printable
@@ -28,8 +30,8 @@ from bigtopic.wording import printable
 __all__ = ["CONFIG", "INTERRUPTED", "TERMINATED", "Verbs", "command_of"]
 
 _ORDER = (
-    "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "topics", "find",
-    "show", "evaluate", "infer", "similar", "report", "plot",
+    "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "sweep", "topics",
+    "find", "show", "evaluate", "task", "intrusion", "infer", "similar", "report", "plot",
 )  # fmt: skip
 _NAMES_IN_CLICK = {"client": "scheduler"}  # arguments whose options have another name in click
 
@@ -43,7 +45,7 @@ class _Failure(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+        click.secho("Error: ", fg="red", bold=True, nl=False, err=True, color=self.show_color)
         click.echo(printable(self.format_message()), err=True)
 
 
@@ -69,6 +71,10 @@ class Verbs(click.Group):
         raise click.UsageError(f"there is no verb {args[0]!r}{did_you_mean(args[0], verbs)}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
+        if os.environ.get("NO_COLOR"):  # https://no-color.org
+            ctx.color = False
+        if not in_unicode():  # what the locale lacks is an escape, not an error
+            sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         with warnings.catch_warnings(), _terminable():
             warnings.showwarning = partial(_show_warning, lambda message: self._as_typed(message, ctx))
             try:

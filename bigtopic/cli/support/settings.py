@@ -26,7 +26,7 @@ class WithFound(click.Command):
 
 
 class WithMeasures(WithFound):
-    """A verb with --measure."""
+    """A verb with --measure; its help says what each of them is."""
 
     meaning = "Measure to compute; may be repeated."
 
@@ -49,6 +49,12 @@ class WithMeasures(WithFound):
                 help=self.meaning,
             )
         ]
+
+    def format_epilog(self, ctx: Context, formatter: click.HelpFormatter) -> None:
+        from bigtopic.evaluation import measures
+
+        with formatter.section("Measures"):
+            formatter.write_dl([(one.name, one.meaning) for one in map(measures.load, measures.names())])
 
 
 class WithSettings(WithMeasures):

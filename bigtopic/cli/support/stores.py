@@ -23,6 +23,7 @@ __all__ = [
     "is_result_of",
     "is_topics",
     "model_at",
+    "models_at",
     "require_writable",
     "store",
 ]
@@ -40,6 +41,19 @@ def model_at(url: str, **settings: Any) -> Any:
     from bigtopic.estimators.persistence import load_model
 
     return load_model(url, **settings)
+
+
+def models_at(urls: Sequence[str]) -> dict[str, Any]:
+    """The estimators at these paths, by path.
+
+    Raises
+    ------
+    click.UsageError
+        When a path is given twice.
+    """
+    if twice := [url for i, url in enumerate(urls) if url in urls[:i]]:
+        raise click.UsageError(f"{twice[0]} is given twice; give each model once, and then the corpus")
+    return {url: model_at(url) for url in urls}
 
 
 def is_corpus(url: str) -> bool:

@@ -91,7 +91,8 @@ class Stability(Result):
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error", "distances", "per_topic", "distance")
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} {self.distance}, {len(self.distances)} models"
+        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.4f}"
+        return f"{self.value:.4f}{error} {self.distance}, {len(self.distances)} models"
 
 
 def align(model: Any, other: Any, distance: str = "hellinger", *, vocabulary: Any = None) -> Alignment:

@@ -34,7 +34,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.held_out import ratio_of_sums
 from bigtopic.evaluation.records import RecordDistribution, record_distribution_of
@@ -184,8 +184,12 @@ def rank_authors(
     known = getattr(model, "_model", model)
     if not isinstance(known, TopicModel) or AUTHOR_TOPICS not in known.params.arrays:
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no authors; give a fitted AuthorTopicModel, or ask "
-            "rank_items of a DualTopicModel, log_predictive of other models"
+            f"{argument('model')}: {type(model).__name__} has no authors; "
+            + either(
+                "give a fitted AuthorTopicModel, or ask rank_items of a DualTopicModel, log_predictive of other models",
+                "give a model of authors ('bigtopic train --method author-vb'), or ask 'bigtopic task items' of dual "
+                "topics, 'bigtopic evaluate' of other models",
+            )
         )
     corpus = documents_of(corpus)
     if corpus.author_vocabulary is None:

@@ -82,7 +82,10 @@ def command(
     if stability:
         apart = evaluate.stability(list(estimators.values()))
         more["stability"] = apart.to_dict() if as_json else apart.text()
-    terminal.comparison(compared, as_json, more)
+    if asked:
+        terminal.comparison(compared, as_json, more)
+    else:
+        terminal.result(more, more, as_json)
 
 
 def _titled(asked: Sequence[Any], estimators: Mapping[str, Any], documents: Any) -> list[Any]:

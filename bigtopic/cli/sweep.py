@@ -33,7 +33,12 @@ class _Several(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
         if isinstance(value, list):
             return value
-        return [self.one.convert(text.strip(), param, ctx) for text in str(value).split(",")]
+        values = [text.strip() for text in str(value).split(",")]
+        if "" in values:
+            self.fail(
+                f"{value!r}: write values with commas between, and no spaces, such as 10,20", param, ctx
+            )
+        return [self.one.convert(text, param, ctx) for text in values]
 
 
 class _WithMeasures(WithMeasures):

@@ -82,7 +82,8 @@ def test_topics_alone_need_no_corpus(seeds):
 
 def test_the_stability_of_topics(seeds, corpus):
     found = evaluate.stability([load_model(path) for path in seeds])
-    assert f"  stability  {found.text()}\n" in run("evaluate", *seeds, "--stability").stdout
+    assert run("evaluate", *seeds, "--stability").stdout == f"  stability  {found.text()}\n"
+    assert "--n-top: is not a setting" in run("evaluate", *seeds, "--stability", "--n-top", 3, code=2).stderr
     told = json.loads(run("evaluate", *seeds, corpus, "--measure", "npmi", "--stability", "--json").stdout)
     assert told["stability"]["value"] == found.value and "npmi" in told["models"][str(seeds[0])]
 

@@ -52,7 +52,7 @@ def test_authors_have_the_prior_of_documents(corpus):
     [
         (["--topics", "5"], "there is one candidate: give several values of an option"),
         (["--topics", "5,x"], "Invalid value for '--topics': 'x' is not a valid"),
-        (["--topics", "5,"], "Invalid value for '--topics': '' is not a valid"),
+        (["--topics", "5,"], "'5,': write values with commas between, and no spaces, such as 10,20"),
         (["--topics", "0,2"], "Invalid value for '--topics': 0 is not in the range"),
         (
             ["--topics", "2,3", "--folds", "1"],

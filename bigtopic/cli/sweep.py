@@ -25,15 +25,15 @@ _ONE = {"max_time", "learn_doc_topic_prior", "learn_topic_word_prior", "options"
 
 
 class _Several(click.ParamType):
-    """Values of another type, with commas between."""
+    """Values of another type, with commas between; in a file of options also a list."""
+
+    several = True
 
     def __init__(self, one: click.ParamType) -> None:
         self.one, self.name = one, f"{one.name},..."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
-        if isinstance(value, list):
-            return value
-        values = [text.strip() for text in str(value).split(",")]
+        values = value if isinstance(value, list) else [text.strip() for text in str(value).split(",")]
         if "" in values:
             self.fail(
                 f"{value!r}: write values with commas between, and no spaces, such as 10,20", param, ctx

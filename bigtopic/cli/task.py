@@ -47,7 +47,7 @@ def command(
     n_threads: int | None,
     **settings: Any,
 ) -> None:
-    """Score MODEL in task NAME on CORPUS, beside a baseline.
+    """Score MODEL in a task on CORPUS, beside a baseline.
 
     \b
     authors   rank all authors, or tags, for each document; the baseline is their popularity
@@ -65,6 +65,7 @@ def command(
         bigtopic task classes k20.zarr k50.zarr articles.zarr --labels section
     """
     from bigtopic import evaluate
+    from bigtopic.cli.support.facts import learned_from
 
     for param in get_current_context().command.params:
         owners = [task for task, own in _OWN.items() if param.name in own]
@@ -85,6 +86,8 @@ def command(
     chosen = {own: settings[own] for own in _OWN[name] if settings.get(own) is not None}
     if train is not None:
         chosen["train"] = corpus_at(train)
+    for path, each in estimators.items() if name != "classes" else ():
+        terminal.aside(learned_from(each, path, documents))
     with connected(scheduler, n_threads) as work:
         found = {path: score(each, documents, **chosen, **work) for path, each in estimators.items()}
     if len(found) == 1:

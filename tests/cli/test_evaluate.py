@@ -141,6 +141,8 @@ def test_a_locale_that_lacks_characters_is_no_error(seeds, corpus):
     assert shown.exit_code == 0 and r" \xb1 " in shown.stdout
     found = CliRunner(charset="koi8-r").invoke(main, ["evaluate", *asked[1:], "--json"])
     assert json.loads(found.stdout) == json.loads(run(*asked, "--json").stdout)
+    page = CliRunner(charset="koi8-r").invoke(main, ["report", str(seeds[0]), "-"])
+    assert page.stdout_bytes.decode("utf-8").startswith("<!")
 
 
 @pytest.mark.parametrize(("value", "coloured"), [("", True), ("1", False)])

@@ -31,12 +31,15 @@ def test_the_table_is_printed_and_the_chosen_model_written(corpus, tmp_path):
     assert command.startswith(f"bigtopic train {corpus} MODEL --topics 2 ")
 
 
-def test_json_has_what_the_library_says(corpus):
+def test_json_has_what_the_library_says(corpus, tmp_path):
     lists = ("--topics", "2,3", "--doc-topic-prior", "0.1, 0.5", "--method", "online-vb", "--folds", 2)
     shown = run("sweep", corpus, *lists, *FEW, "--measure", "npmi", "--measure", "log-predictive", "--json")
     one = LDA(method="online-vb", max_iter=2, batch_size=20, progress=False)
     lists = {"n_components": [2, 3], "doc_topic_prior": [0.1, 0.5]}
     found = bt.sweep(corpus, one, measure=["npmi", "log-predictive"], folds=2, **lists)
+    (tmp_path / "run.toml").write_text('topics = [2, 3]\ndoc-topic-prior = "0.1,0.5"\nfolds = 2\n')
+    shared = ("--method", "online-vb", *FEW, "--measure", "npmi", "--measure", "log-predictive", "--json")
+    assert run("sweep", corpus, "--config", tmp_path / "run.toml", *shared).stdout == shown.stdout
     assert json.loads(shown.stdout) == json.loads(json.dumps(found.to_dict()))
     assert len(found) == 4 == shown.stderr.count("candidate ")
 

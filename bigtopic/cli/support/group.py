@@ -250,7 +250,8 @@ def _check_value(where: str, value: Any, option: click.Option) -> None:
     """Refuse what no command line could say, such as a table or a time."""
     if option.multiple and not isinstance(value, list):
         raise SettingError(f"{where} is a {type(value).__name__}; write a list, such as ['a', 'b']")
-    for item in value if option.multiple else [value]:
+    several = option.multiple or getattr(option.type, "several", False)
+    for item in value if several and isinstance(value, list) else [value]:
         if not isinstance(item, str | int | float | None):
             raise SettingError(
                 f"{where} holds a {type(item).__name__}; write a text, a number, true or false"

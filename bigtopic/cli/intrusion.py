@@ -15,7 +15,7 @@ from bigtopic.wording import counted
 _SCORING = {"action", "files", "key", "as_json"}  # options of both, and of `score`
 
 
-@verb("intrusion", short_help="Ask raters which word or document does not belong, and score answers.")
+@verb("intrusion", short_help="Ask raters which word does not belong, and score answers.")
 @argument("action", type=Choice(["write", "score"]))
 @argument("files", nargs=-1, required=True, type=PATH)
 @option("--corpus", type=PATH, help="Ask about the documents of this corpus, not about words.")

@@ -20,7 +20,7 @@ _OWN = {
 }  # options
 
 
-@verb("task", short_help="Score models in a task: rank authors or items, or classify documents.")
+@verb("task", short_help="Rank authors or items, or classify documents, and score that.")
 @argument("name", type=Choice(list(_OWN)))
 @argument("model", nargs=-1, required=True, type=PATH)
 @argument("corpus", type=PATH)
@@ -50,10 +50,9 @@ def command(
     """Score MODEL in a task on CORPUS, beside a baseline.
 
     \b
-    authors   rank all authors, or tags, for each document; the baseline is their popularity
-    items     rank the columns of dual topics for each row of held-out records; likewise
-    classes   predict --labels from the topics of the documents by logistic regression, in folds; the baseline is the
-              most frequent label
+    authors   rank all authors, or tags, for each document; against their popularity
+    items     rank the columns of dual topics for each row of held-out records; against theirs
+    classes   predict --labels from the topics of documents, linearly; against the most frequent label
 
     Held-out records are made by `bigtopic split --records`. Several models are compared on the same documents: a row
     for each, with its difference to the best one and the standard error of that difference.

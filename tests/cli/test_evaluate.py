@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from bigtopic import evaluate
 from bigtopic.cli import main
+from bigtopic.cli.support import terminal
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -143,6 +144,11 @@ def test_a_locale_that_lacks_characters_is_no_error(seeds, corpus):
     assert json.loads(found.stdout) == json.loads(run(*asked, "--json").stdout)
     page = CliRunner(charset="koi8-r").invoke(main, ["report", str(seeds[0]), "-"])
     assert page.stdout_bytes.decode("utf-8").startswith("<!")
+
+
+def test_a_closed_standard_output_is_not_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    assert not terminal.is_terminal() and terminal.in_unicode()
 
 
 @pytest.mark.parametrize(("value", "coloured"), [("", True), ("1", False)])

@@ -141,6 +141,13 @@ def test_what_is_not_allowed_is_said_before_anything_is_learned(settings, messag
         bt.sweep(CORPUS, **{**QUIET, **settings})
 
 
+def test_documents_without_words_are_no_hindrance():
+    counts = CORPUS.to_scipy().toarray()
+    counts[:5] = 0
+    found = bt.sweep(bt.from_matrix(counts, shuffle=False), n_components=[2, 3], **QUIET)
+    assert len(found) == 2
+
+
 def test_ctrl_c_ends_the_sweep(monkeypatch):
     def interrupted(self, corpus):
         self.run_ = {"ended": "interrupt"}

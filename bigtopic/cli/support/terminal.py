@@ -50,7 +50,7 @@ def in_unicode() -> bool:
 
 def is_terminal() -> bool:
     """Whether standard output is a terminal."""
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()  # None where it is closed: `>&-`
 
 
 def line(text: str) -> None:

@@ -271,7 +271,7 @@ def _candidates(
                     f"{argument('random_state', made.random_state)}: give a whole number, or a list of them, so that "
                     "the chosen candidate can be learned again"
                 )
-            made._new_model(corpus[:1], made.random_state)  # which refuses what it cannot learn with
+            made._new_model(corpus, made.random_state)  # which refuses what it cannot learn with
     return candidates, makers
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.subject import Documents, Inference, Subject, learned_model
 from bigtopic.inference.known import check_known, unknown_words
@@ -330,5 +330,9 @@ def refuse_dual(model: Any, name: str) -> None:
     if known is not None and set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
             f"{argument('model')}: a dual topic model has topics of rows and of columns, which {name!r} does not "
-            "score; use bigtopic.evaluate.log_records with the held-out records of split_records"
+            "score; use "
+            + either(
+                "bigtopic.evaluate.log_records with the held-out records of split_records",
+                "'bigtopic task items' with the held-out records of 'bigtopic split --records'",
+            )
         )

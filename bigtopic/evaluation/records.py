@@ -22,7 +22,7 @@ from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.held_out import check_tokens, kernel_seed, ratio_of_sums
 from bigtopic.evaluation.subject import (
@@ -116,8 +116,12 @@ def dual_model_of(model: Any) -> TopicModel:
     known = learned_model(model)
     if known is None or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel, or score "
-            "a model of documents with bigtopic.evaluate.held_out_records or log_predictive"
+            f"{argument('model')}: {type(model).__name__} has no row topics; "
+            + either(
+                "give a fitted DualTopicModel, or score a model of documents with "
+                "bigtopic.evaluate.held_out_records or log_predictive",
+                "give a model of dual topics ('bigtopic train --method dual-mf'), or score it with 'bigtopic evaluate'",
+            )
         )
     return known
 

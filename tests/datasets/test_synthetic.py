@@ -158,7 +158,9 @@ def test_very_sparse_topics_are_still_topics():
 @pytest.mark.parametrize("setting", ["n_words", "n_components", "mean_length", "doc_topic_prior"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_settings_that_are_not_positive_are_refused_by_name(setting, value):
-    with pytest.raises(SettingError, match=f"{setting}={value}: must be (greater than 0|a whole number, 1 or more)"):
+    with pytest.raises(
+        SettingError, match=f"{setting}={value}: must be (greater than 0|a whole number, 1 or more)"
+    ):
         KnownLDA(**{"n_words": 5, "n_components": 2, setting: value})
 
 

@@ -127,6 +127,8 @@ def test_a_measure_of_topics_has_an_error_over_folds():
         ({"n_components": [2, 0]}, "n_components=0: must be a whole number, 1 or more"),
         ({"topics": [2]}, ".*topics"),
         ({"method": ["online-vb", "nope"]}, "method='nope' is not known"),
+        ({"doc_topic_prior": [0.1, -1.0]}, "doc_topic_prior=-1.0: "),
+        ({"options": {"nope": 1}, "n_components": [2]}, ".*nope"),
         ({"random_state": [None]}, "random_state=None: give a whole number, or a list of them"),
         ({"folds": 1}, "folds=1: must be a whole number from 2 to the 90 documents"),
         ({"folds": True}, "folds=True: must be a whole number"),
@@ -146,6 +148,13 @@ def test_what_is_not_allowed_is_said_before_anything_is_learned(settings, messag
 def test_a_bound_is_of_held_out_documents():
     found = bt.sweep(CORPUS, n_components=[2], method="online-vb", measure="bound", **QUIET)
     assert [*found.results[0][0]["bound"].parts] == ["documents"]
+
+
+def test_documents_without_words_are_no_hindrance():
+    counts = CORPUS.to_scipy().toarray()
+    counts[:5] = 0
+    found = bt.sweep(bt.from_matrix(counts, shuffle=False), n_components=[2, 3], **QUIET)
+    assert len(found) == 2
 
 
 def test_ctrl_c_ends_the_sweep(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.evaluation import Measure, PooledScore, Score, compare, log_predictive, measure, topics_of
 
 TRUTH = lda_corpus(140, 40, 4, mean_length=20, topic_word_prior=0.2, random_state=5)
@@ -99,7 +99,7 @@ def test_models_that_share_no_word_are_refused():
     with pytest.raises(VocabularyMismatch, match="columns without names can only be matched by position"):
         compare([np.ones((2, 3)), np.ones((2, 4))], CORPUS)
     apart = [topics_of(np.ones((2, 2)), ["a", one]) for one in "bc"]
-    with pytest.raises(InputError, match="no word of the vocabulary is left"):
+    with pytest.raises(VocabularyMismatch, match="has none of the 1 word that all models know"):
         compare(apart, CORPUS)
 
 

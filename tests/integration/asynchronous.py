@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from bigtopic.learning.estep import evaluate, gather
-from bigtopic.learning.executors.base import Executor, Updates
+from bigtopic.learning.executors.base import Executor, Until, Updates
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.rounds import iteration_of, step
@@ -29,20 +29,17 @@ class Asynchronous(Executor):
         self._reader, self._pool = BlockReader(run.parts, ahead=0), ThreadPoolExecutor(in_flight)
         self._remembering = remembering(run.work)
 
-    def advance(
-        self,
-        params: Params,
-        cursor: Cursor,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        n_passes: int = 1,
-    ) -> Updates:
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
         begun, n_steps = time.perf_counter(), 0
         flying: list[tuple[Round, Future[Any]]] = []
         rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
         while True:
-            late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
-            most = self._in_flight if max_rounds is None else min(self._in_flight, max_rounds - n_steps)
+            late = until.max_seconds is not None and time.perf_counter() - begun >= until.max_seconds
+            most = (
+                self._in_flight
+                if until.max_rounds is None
+                else min(self._in_flight, until.max_rounds - n_steps)
+            )
             for rnd in [] if late else islice(rounds, most - len(flying)):
                 here = Cursor(cursor.pass_number, rnd.number, cursor.step + n_steps)
                 flying.append((rnd, self._send(params, rnd, here)))
@@ -52,10 +49,6 @@ class Asynchronous(Executor):
             here = Cursor(cursor.pass_number, rnd.number, cursor.step + n_steps)
             yield params, [step(params, here, stats.result(), self.run.settings)]
             n_steps += 1
-
-    def map_reduce(self, rounds: Any, arrays: Any) -> Any:
-        """Not used: nothing is summed before it is added."""
-        raise NotImplementedError
 
     def _send(self, params: Params, rnd: Round, here: Cursor) -> Future[Any]:
         work, iteration = self.run.work, iteration_of(here, 1, self.run.settings)

@@ -26,7 +26,7 @@ import numpy as np
 
 from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, argument, noting
+from bigtopic.errors import SettingError, argument, either, noting
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
@@ -34,6 +34,7 @@ from bigtopic.evaluation.base import Measure, with_error
 from bigtopic.evaluation.measuring import Evaluation, evaluation_of, free_label
 from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.parallel.progress import say
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
 from bigtopic.wording import counted
@@ -224,18 +225,23 @@ def sweep(
             f"{argument('measure')}: the list is empty; the first measure decides, so give one, or more"
         )
     splits = _splits(documents, folds, test_size)
-    candidates, estimators = _candidates(LDA() if estimator is None else estimator, settings)
-    results = []
-    for own, make in zip(candidates, estimators, strict=True):
+    candidates, estimators = _candidates(LDA() if estimator is None else estimator, settings, documents)
+    results: list[list[Evaluation]] = []
+    for number, (own, make) in enumerate(zip(candidates, estimators, strict=True), 1):
         with noting(f"candidate {own}"):
             results.append([_scored(make(), train, test, asked) for train, test in splits])
+        score = f"{asked[0].title} {_pooled(asked[0].name, results[-1]).text()}"
+        shown = ", ".join(f"{name}={_plain(value)}" for name, value in own.items())
+        say(f"candidate {number} of {len(candidates)}, {shown}: {score}", make().progress)
     sizes = [sum(getattr(one, name) for name in one._counts) for one in (make() for make in estimators)]
     found = Sweep(candidates, results, sizes, sum(test.n_docs for _, test in splits))
     found.best_estimator_ = _fitted(estimators[found.best_index_](), documents)
     return found
 
 
-def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Any]]:
+def _candidates(
+    estimator: Any, settings: Mapping[str, Any], corpus: Corpus
+) -> tuple[list[dict[str, Any]], list[Any]]:
     """The settings of each candidate that differ, and for each a function that makes its estimator.
 
     Raises
@@ -271,6 +277,7 @@ def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[
                     f"{argument('random_state', made.random_state)}: give a whole number, or a list of them, so that "
                     "the chosen candidate can be learned again"
                 )
+            made._new_model(corpus, made.random_state)  # which refuses what it cannot learn with
     return candidates, makers
 
 
@@ -280,8 +287,8 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
         return [corpus.split(test_size, _SEED)]
     if not is_whole(folds) or not 2 <= folds <= corpus.n_docs:
         raise SettingError(
-            f"{argument('folds', folds)}: must be a whole number from 2 to the {corpus.n_docs:,} documents, or None to "
-            "hold out some documents once"
+            f"{argument('folds', folds)}: must be a whole number from 2 to the {corpus.n_docs:,} documents, "
+            f"{either('or None', 'or leave it out')} to hold out some documents once"
         )
     rows = corpus.rows()
     of_row = np.empty(len(rows), np.int64)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument, noting
+from bigtopic.errors import SettingError, VocabularyMismatch, argument, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, with_error
 from bigtopic.evaluation.held_out import is_paired, paired_difference, ratio_of_sums
@@ -42,7 +42,7 @@ class ScoreTable(Table):
     """A table of numbers that people see with a value and its error in one cell, and notes below."""
 
     def _shown(self) -> Table:
-        raise NotImplementedError
+        return Table(self.columns)
 
     def _notes(self) -> list[str]:
         return []
@@ -251,7 +251,8 @@ def compare(
     SettingError
         When there are no models, `reference` is none of them, or as for `measure`.
     VocabularyMismatch
-        When the models share no word, or have words without names and differ in number.
+        When the models share no word, the corpus has none that they share, or they have words without names and differ
+        in number.
 
     Examples
     --------
@@ -282,6 +283,11 @@ def compare(
         named = {name: CommonWords.of(source, words) for name, source in sources.items()}
         note = f"on the {counted(len(words), 'word')} that all models know"
         if documents is not None:
+            if not documents.vocabulary.mask_of(words).any():
+                raise VocabularyMismatch(
+                    f"{argument('corpus')}: has none of the {counted(len(words), 'word')} that all models know; "
+                    "compare models of the same language and tokeniser, on documents that use these words"
+                )
             n_tokens = documents.n_tokens
             documents = documents.filter_vocabulary(keep=words)
             note += f", {documents.n_tokens / n_tokens:.1%} of the tokens"

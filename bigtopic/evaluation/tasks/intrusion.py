@@ -40,7 +40,7 @@ import numpy as np
 
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.measures.prevalence import prevalence
@@ -359,8 +359,9 @@ def _read(place: Place, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, 
         header = next(rows, [])
         if missing := [name for name in wanted if name not in header]:
             raise InputError(
-                f"{place.url}, line 1: there is no column {missing[0]!r}; give a file that word_intrusion or "
-                "document_intrusion wrote, saved as CSV"
+                f"{place.url}, line 1: there is no column {missing[0]!r}; give a file that "
+                + either("word_intrusion or document_intrusion", "'bigtopic intrusion write'")
+                + " wrote, saved as CSV"
             )
         for row in rows:
             if any(row):

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result, with_error
 from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.records import RecordDistribution, dual_model_of, record_distribution_of
@@ -188,8 +188,12 @@ def rank_authors(
     known = learned_model(model)
     if known is None or AUTHOR_TOPICS not in known.params.arrays:
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no authors; give a fitted AuthorTopicModel, or ask "
-            "rank_items of a DualTopicModel, log_predictive of other models"
+            f"{argument('model')}: {type(model).__name__} has no authors; "
+            + either(
+                "give a fitted AuthorTopicModel, or ask rank_items of a DualTopicModel, log_predictive of other models",
+                "give a model of authors ('bigtopic train --method author-vb'), or ask 'bigtopic task items' of dual "
+                "topics, 'bigtopic evaluate' of other models",
+            )
         )
     corpus = documents_of(corpus)
     if corpus.author_vocabulary is None:

@@ -79,8 +79,13 @@ class HeldOut(Result):
     def text(self) -> str:
         return f"{self.value:.4f} ± {self.standard_error:.4f}"
 
+    def _further(self) -> dict[str, str]:
+        """The lines that the measure has besides the common ones."""
+        return {}
+
     def details(self) -> dict[str, str]:
         return {
+            **self._further(),
             "perplexity": f"{self.perplexity:,.1f}",
             "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
             "scored": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
@@ -108,10 +113,11 @@ class HeldOut(Result):
 
     def __repr__(self) -> str:
         base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
+        further = "".join(f"; {label} {text}" for label, text in self._further().items() if text)
         return (
             f"{type(self).__name__}({self.value:.4f} ± {self.standard_error:.4f} nats per token, perplexity "
             f"{self.perplexity:.1f}{base}; {counted(self.n_tokens, 'held-out token')} of "
-            f"{counted(self.n_docs, 'document')})"
+            f"{counted(self.n_docs, 'document')}{further})"
         )
 
 

@@ -136,8 +136,11 @@ def test_records_by_transform_and_by_fold_in():
 
 
 def test_a_model_that_learned_from_the_held_out_tokens_is_noticed():
-    found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(CORPUS), CORPUS)
-    assert found.saw_them and "caution" in found.details()
+    for documents in (CORPUS, CORPUS[:20]):  # a view, too
+        found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(documents), documents)
+        assert found.saw_them and "caution" in found.details() and "; caution" in repr(found)
+    assert held_out_records(MODELS["ilr"], TRAIN).saw_them  # a half of split_records, divided again
+    assert not held_out_records(MODELS["ilr"], CORPUS).saw_them
     other = held_out_records(MODELS["ilr"], CORPUS, random_state=1)
     assert other.own_from == "transform"  # of another split the model has no state
 

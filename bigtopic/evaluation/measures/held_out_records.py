@@ -64,12 +64,11 @@ class HeldOutRecords(HeldOut):
     def baselines(self) -> Mapping[str, float]:
         return {"uniform words": self.uniform, **super().baselines}
 
-    def details(self) -> dict[str, str]:
+    def _further(self) -> dict[str, str]:
         return {
             f"by {self.own_from}": "" if self.own is None else f"{self.own.text()} nats per token",
             "uniform words": f"{self.uniform:.4f} nats per token",
             "caution": "the model learned from the held-out tokens too" if self.saw_them else "",
-            **super().details(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,9 +135,8 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     model = known if isinstance(known, TopicModel) else None
     state = None if model is None else _by_state(model, subject, train, test)
     own = model is not None and state is None
-    learned, there = subject.source.vocabulary.frequency, corpus.vocabulary.frequency
-    counted = corpus.counted and learned is not None and there is not None
-    saw_them = bool(counted and np.array_equal(learned, there))  # type: ignore[arg-type]
+    learned, there = subject.source.vocabulary.frequency, corpus.recounted().vocabulary.frequency
+    saw_them = learned is not None and there is not None and np.array_equal(learned, there)
     subject = replace(subject, train=subject.train or train)
     return _Records(
         **completion_of(subject, own),

@@ -74,13 +74,12 @@ class LeftToRight(HeldOut):
             return float("nan")
         return float(self.log_likelihood.std(ddof=1) / np.sqrt(self.n_docs))
 
-    def details(self) -> dict[str, str]:
+    def _further(self) -> dict[str, str]:
         cut = f"the first {self.max_tokens:,} shuffled tokens of {counted(self.n_cut, 'longer document')}"
         return {
             "per document": f"{self.per_document:,.2f} ± {self.per_document_error:,.2f} nats",
             "form": f"{self.form}, {counted(self.particles, 'particle')}",
             "cut": cut if self.n_cut else "",
-            **super().details(),
         }
 
 

@@ -116,7 +116,8 @@ def test_answers_of_several_raters_are_scored_as_spreadsheets_save_them(written,
     assert found.value == np.nanmean(expected)
     assert found.standard_error == pytest.approx(np.std(expected[:5], ddof=1) / np.sqrt(5))
     assert (found.chance, found.n_raters, found.n_answers, found.n_unanswered) == (1 / 6, 2, 10, 2)
-    assert found.baselines == {"chance": 1 / 6} and "chance" in found.text()
+    assert found.baselines == {"chance": 1 / 6} and ", chance 0.1667)" in repr(found)
+    assert found.details() == {"rated": "10 answers of 2 raters, 2 left out"}
     answered(questions, key, questions)
     assert score_intrusion(questions).value == 1
 

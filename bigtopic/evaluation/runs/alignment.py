@@ -31,8 +31,10 @@ import numpy as np
 
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.base import Result
+from bigtopic.evaluation.runs.compare import score_cell
 from bigtopic.evaluation.source import TopicSource, labels_of, topics_of
 from bigtopic.state.axes import mapping
+from bigtopic.wording import counted
 
 __all__ = ["DISTANCES", "Alignment", "Stability", "align", "stability"]
 
@@ -40,7 +42,7 @@ DISTANCES = ("hellinger", "l1")
 _ROWS = 1 << 15  # words at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alignment(Result):
     """The topics of a model beside the topics of another. See the module for the distances.
 
@@ -64,10 +66,12 @@ class Alignment(Result):
 
     def text(self) -> str:
         n_matched = int((self.topics >= 0).sum())
-        return f"{self.value:.4f} {self.distance}, mean of {n_matched} pairs of topics"
+        n_alone = len(self.topics) - n_matched + len(self.unmatched)
+        alone = f", {counted(n_alone, 'topic')} without a match" if n_alone else ""
+        return f"{self.value:.4f} {self.distance}, mean of {counted(n_matched, 'pair')} of topics{alone}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stability(Result):
     """How little the topics of several models differ. See the module for the formulas.
 
@@ -91,7 +95,8 @@ class Stability(Result):
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error", "distances", "per_topic", "distance")
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} {self.distance}, {len(self.distances)} models"
+        value = score_cell(self.value, self.standard_error)
+        return f"{value} {self.distance}, mean of all pairs of {len(self.distances)} models"
 
 
 def align(model: Any, other: Any, distance: str = "hellinger", *, vocabulary: Any = None) -> Alignment:

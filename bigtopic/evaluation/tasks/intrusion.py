@@ -50,7 +50,7 @@ from bigtopic.storage.local import store_errors
 from bigtopic.storage.output_file import check_replaceable, write_output
 from bigtopic.storage.place import Place
 from bigtopic.support.numbers import is_whole
-from bigtopic.wording import printable
+from bigtopic.wording import counted, printable
 
 __all__ = ["IntrusionScore", "document_intrusion", "score_intrusion", "word_intrusion"]
 
@@ -62,7 +62,7 @@ _KEY = ("set", "question", "topic", "intruder", "choices")
 _LARGEST = 1 << 24  # bytes of an answered file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntrusionScore(Result):
     """How often raters found the intruders. See the module for the formulas.
 
@@ -92,7 +92,13 @@ class IntrusionScore(Result):
         return {"chance": self.chance}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} (chance {self.chance:.4f})"
+        return f"{self.value:.4f} ± {self.standard_error:.4f}"
+
+    def details(self) -> dict[str, str]:
+        left_out = f", {self.n_unanswered:,} left out" if self.n_unanswered else ""
+        return {
+            "rated": f"{counted(self.n_answers, 'answer')} of {counted(self.n_raters, 'rater')}{left_out}"
+        }
 
 
 def word_intrusion(

@@ -21,8 +21,9 @@ from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.datasets.synthetic import KnownLDA
+from bigtopic.datasets.synthetic import KnownLDA, check_range, check_sizes
 from bigtopic.errors import SettingError, argument
+from bigtopic.support.numbers import is_number
 from bigtopic.types import Block
 
 __all__ = ["KnownAuthors"]
@@ -63,9 +64,9 @@ class KnownAuthors:
 
     def __post_init__(self) -> None:
         checked_seed(self.random_state)
-        for name in ("n_words", "n_authors", "n_components", "authors_per_doc", "mean_length"):
-            if not 1 <= getattr(self, name) < np.inf:
-                raise SettingError(f"{argument(name, getattr(self, name))}: must be 1 or more, and finite")
+        check_sizes(self, "n_words", "n_authors", "n_components", "authors_per_doc")
+        if not is_number(self.mean_length) or not 1 <= self.mean_length < np.inf:
+            raise SettingError(f"{argument('mean_length', self.mean_length)}: must be 1 or more, and finite")
         if self.authors_per_doc > self.n_authors:
             raise SettingError(
                 f"{argument('authors_per_doc', self.authors_per_doc)}: must be at most n_authors, {self.n_authors}"
@@ -96,6 +97,11 @@ class KnownAuthors:
         ----------
         n_docs : documents of the block
         first : number of its first document, its row in the source
+
+        Raises
+        ------
+        SettingError
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
         """
         words, authors = (
             Vocabulary([f"{kind}{i}" for i in range(n)])
@@ -117,6 +123,7 @@ class KnownAuthors:
         return float(np.exp(-log_likelihood / block.counts.sum()))
 
     def _block(self, n_docs: int, first: int) -> Block:
+        check_range(n_docs, first)
         rng = np.random.default_rng([n_docs, first, self.random_state % (1 << 64)])
         doc_of = np.repeat(np.arange(n_docs), 1 + rng.poisson(self.mean_length - 1, n_docs))
         authors, place = self._authors(rng, n_docs), rng.integers(0, self.authors_per_doc, len(doc_of))

@@ -22,8 +22,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys
-from bigtopic.datasets.synthetic import keyed_uniform
+from bigtopic.datasets.synthetic import check_sizes, keyed_uniform
 from bigtopic.errors import SettingError, argument
+from bigtopic.support.numbers import is_number, is_whole
 
 __all__ = ["KnownDual"]
 
@@ -68,8 +69,9 @@ class KnownDual:
     def __post_init__(self) -> None:
         settings = asdict(self)
         checked_seed(settings.pop("random_state"))
+        check_sizes(self, "n_rows", "n_columns", "n_row_topics", "n_column_topics")
         for name, value in settings.items():
-            if not 0 < value < np.inf:
+            if not is_number(value) or not 0 < value < np.inf:
                 raise SettingError(f"{argument(name, value)}: must be greater than 0 and finite")
 
     @property
@@ -151,8 +153,8 @@ class _Draws(NamedTuple):
 
 
 def _checked(n_records: int, random_state: int) -> tuple[int, int]:
-    if n_records < 1:
-        raise SettingError(f"{argument('n_records', n_records)}: must be greater than 0")
+    if not is_whole(n_records) or n_records < 1:
+        raise SettingError(f"{argument('n_records', n_records)}: must be a whole number, 1 or more")
     return int(n_records), checked_seed(random_state)
 
 

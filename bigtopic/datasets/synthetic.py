@@ -37,8 +37,17 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
 from bigtopic.support.deprecations import renamed, renamed_attribute
+from bigtopic.support.numbers import is_number, is_whole
 
-__all__ = ["KnownLDA", "SyntheticCorpus", "keyed_uniform", "lda_corpus", "write_bag_of_words"]
+__all__ = [
+    "KnownLDA",
+    "SyntheticCorpus",
+    "check_range",
+    "check_sizes",
+    "keyed_uniform",
+    "lda_corpus",
+    "write_bag_of_words",
+]
 
 _HEAD = 11  # of Zipf's law: the most frequent word is no more than a few per cent of text without stop words
 _CHUNK_TOKENS = 1 << 20
@@ -103,7 +112,10 @@ class KnownLDA:
     def __post_init__(self) -> None:
         settings = asdict(self)
         checked_seed(settings.pop("random_state"))
+        check_sizes(self, "n_words", "n_components")
         for name, value in settings.items():
+            if not is_number(value):
+                raise SettingError(f"{argument(name)}: must be one number, found {value!r:.60}")
             if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
                 least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
                 raise SettingError(f"{argument(name)}: must be {least} and finite, found {value!r}")
@@ -124,9 +136,9 @@ class KnownLDA:
         Raises
         ------
         SettingError
-            When `n_docs` is not positive or `first` negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
         """
-        _check_range(n_docs, first)
+        check_range(n_docs, first)
         drawn = _draw(self, first, n_docs)
         return SyntheticCorpus(drawn.counts, self.components_, _doc_topics(self, drawn))
 
@@ -139,7 +151,7 @@ class KnownLDA:
         Raises
         ------
         SettingError
-            When `n_docs` is not positive or `first` negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
 
         Examples
         --------
@@ -228,16 +240,36 @@ def write_bag_of_words(
     return n_written
 
 
-def _check_range(n_docs: int, first: int) -> None:
-    if n_docs < 1:
-        raise SettingError(f"n_docs: must be greater than 0, found {n_docs!r}")
-    if first < 0:
-        raise SettingError(f"first: must be 0 or more, found {first!r}")
+def check_range(n_docs: int, first: int) -> None:
+    """Check the numbers of a block of documents.
+
+    Raises
+    ------
+    SettingError
+        When `n_docs` is not a whole number greater than 0, or `first` is not one of 0 or more.
+    """
+    for name, value, least in (("n_docs", n_docs, 1), ("first", first, 0)):
+        if not is_whole(value) or value < least:
+            raise SettingError(f"{argument(name, value)}: must be a whole number, {least} or more")
+
+
+def check_sizes(model: Any, *names: str) -> None:
+    """Check that these attributes are whole numbers greater than 0.
+
+    Raises
+    ------
+    SettingError
+        When one is not.
+    """
+    for name in names:
+        value = getattr(model, name)
+        if not is_whole(value) or value < 1:
+            raise SettingError(f"{argument(name, value)}: must be a whole number, 1 or more")
 
 
 def _spans(model: KnownLDA, n_docs: int, first: int) -> list[tuple[int, int]]:
     """First document and number of documents of each chunk."""
-    _check_range(n_docs, first)
+    check_range(n_docs, first)
     step = max(1, int(_CHUNK_TOKENS / model.mean_length))
     stop = first + n_docs
     return [(start, min(step, stop - start)) for start in range(first, stop, step)]

@@ -139,6 +139,10 @@ def test_answers_that_cannot_be_scored_name_the_line(written, tmp_path):
         (tmp_path / "answers.csv").write_text(content, encoding="utf-8")
         with pytest.raises(InputError, match=message):
             score_intrusion(tmp_path / "answers.csv", key)
+    with pytest.raises(
+        SettingError, match=r"^key: there is no .*answers\.key\.csv beside the answers; give the path"
+    ):
+        score_intrusion(tmp_path / "answers.csv")
     with pytest.raises(StoreError, match="cannot be read"):
         score_intrusion(tmp_path / "absent.csv", key)
     key.write_text("\n".join(key.read_text(encoding="utf-8-sig").splitlines()[:-1]), encoding="utf-8")

@@ -24,6 +24,7 @@ from bigtopic.evaluation.base import Measure
 from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
 from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.parallel.progress import Progress
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
 
@@ -151,16 +152,18 @@ def stream(
             f"{documents.n_docs:,} documents into {n_least} batches or more"
         )
     learned, results = [], []
-    for start in range(0, documents.n_docs, int(batch_size)):
-        batch = documents.run(start, start + batch_size, order="stored")
-        if _has_topics(model):
-            with noting(f"the batch after {start:,} documents"):
-                found = results_of(
-                    asked, Subject(model, batch, _words(model, batch)), settings, client, n_threads
-                )
-            learned.append(start)
-            results.append(Evaluation(list(zip(asked, found, strict=True))))
-        model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
+    with Progress("stream", documents.n_docs, "docs", getattr(model, "progress", None)) as bar:
+        for start in range(0, documents.n_docs, int(batch_size)):
+            batch = documents.run(start, start + batch_size, order="stored")
+            if _has_topics(model):
+                with noting(f"the batch after {start:,} documents"):
+                    found = results_of(
+                        asked, Subject(model, batch, _words(model, batch)), settings, client, n_threads
+                    )
+                learned.append(start)
+                results.append(Evaluation(list(zip(asked, found, strict=True))))
+            model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
+            bar.update(batch.n_docs)
     return StreamCurve(learned, results)
 
 

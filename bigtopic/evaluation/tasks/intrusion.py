@@ -205,6 +205,11 @@ def score_intrusion(
     if not paths:
         raise SettingError(f"{argument('answers')}: give the path of an answered file, or several")
     of_key = _places(paths[0])[1] if key is None else Place.of(key)
+    if key is None and not of_key.exists():
+        raise SettingError(
+            f"{argument('key')}: there is no {of_key.url} beside the answers; give the path of the file that "
+            "ends in .key.csv and was written with the questions"
+        )
     solutions: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line, row in _read(of_key, _KEY):
         topic, intruder, choices = (_number(of_key, line, row, name) for name in _KEY[2:])

@@ -94,7 +94,7 @@ def coherence(
         another corpus; words are matched by name. A word counts once per document, or per window. Or its postings, see
         `bigtopic.evaluate.index`, which save the pass
     measure : by document "npmi", "pmi", "lcp" or "umass"; by window of the text that the corpus has kept "c-npmi",
-        "c-uci" or "c-v"
+        "c-uci" or "c-v", also written with underscores
     n_top : top words of each topic, at least 2
     client, n_threads : see `log_predictive`
     vocabulary : see `topics_of`

@@ -5,7 +5,7 @@ A candidate whose error bar reaches the line is within one standard error of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -77,7 +77,7 @@ def _draw_names(axes: Any, names: list[str], of_candidates: list[str]) -> list[i
 
 
 def _draw_line(
-    axes: Any, line: str, number: int, name: str, points: list[tuple[float, float, float]]
+    axes: Any, line: str, number: int, name: str, points: Sequence[tuple[float, float, float]]
 ) -> None:
     """Candidates with their errors, and a line through their means where several have the same place."""
     style = {"color": ACCENT, "alpha": max(0.4, 1 - 0.2 * (number // len(_LINES)))}

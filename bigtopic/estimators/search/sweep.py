@@ -234,7 +234,7 @@ def sweep(
     estimator = LDA() if estimator is None else estimator
     own, of_measures = _divided(estimator, settings, asked)
     candidates, estimators = _candidates(estimator, own)
-    results = []
+    results: list[list[Evaluation]] = []
     progress = settings.get("progress", estimator.progress)
     with Progress("sweep", len(candidates) * len(splits) + 1, "fits", progress) as bar:
         for candidate, make in zip(candidates, estimators, strict=True):

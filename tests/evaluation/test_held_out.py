@@ -70,6 +70,7 @@ def test_own_inference_is_that_of_transform(method):
     assert both.own.value == own.value != both.value
     np.testing.assert_array_equal(both.own.tokens, both.tokens)
     assert both.details()["own inference"] and both.to_dict()["own"]["value"] == own.value
+    assert "; own inference -" in repr(both) and "; inference the method's own" in repr(own)
 
     held_out, observed = np.zeros((120, 30)), np.zeros((120, 30))
     for row, words, counts, seen in divided(scored):

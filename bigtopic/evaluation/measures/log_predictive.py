@@ -71,7 +71,10 @@ class LogPredictive(HeldOut):
     reported: ClassVar[tuple[str, ...]] = (*HeldOut.reported, "inference")
 
     def _further(self) -> dict[str, str]:
-        return {"own inference": "" if self.own is None else f"{self.own.text()} nats per token"}
+        return {
+            "inference": "the method's own" if self.inference == "own" else "",
+            "own inference": "" if self.own is None else f"{self.own.text()} nats per token",
+        }
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | ({} if self.own is None else {"own": self.own.to_dict()})

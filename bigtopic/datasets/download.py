@@ -30,18 +30,32 @@ from bigtopic.parallel.progress import say, shown
 from bigtopic.storage.local import store_errors
 from bigtopic.storage.output_file import check_replaceable, write_output
 from bigtopic.storage.place import Place
+from bigtopic.support.table import Table
 
 __all__ = ["available", "fetch"]
 
 _PINS = "sha256.txt"
 
 
-def available() -> list[dict[str, Any]]:
+class DataSets(list[dict[str, Any]]):
+    """The data sets as a list of rows, displayed as a table without addresses."""
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def _repr_html_(self) -> str:
+        return self._shown()._repr_html_()
+
+    def _shown(self) -> Table:
+        return Table({name: [row[name] for row in self] for name in ("name", "megabytes", "about", "terms")})
+
+
+def available() -> DataSets:
     """The data sets that `fetch` knows.
 
     Returns
     -------
-    list of dict
+    list of dict, which prints as a table
         With "name", "about", "megabytes" (to download, about), "terms" (of use, by the publisher), "urls" and
         "checksum" ("publisher", or "pinned at the first fetch").
 
@@ -51,7 +65,7 @@ def available() -> list[dict[str, Any]]:
     >>> [row["name"] for row in available()][:3]
     ['kos', 'nips', 'enron']
     """
-    return [
+    return DataSets(
         {
             "name": name,
             "about": one.about,
@@ -61,7 +75,7 @@ def available() -> list[dict[str, Any]]:
             "checksum": "publisher" if any(one.checksums) else "pinned at the first fetch",
         }
         for name, one in PUBLIC.items()
-    ]
+    )
 
 
 def fetch(name: str, path: str | Path | None = None, progress: bool | None = None) -> Corpus:

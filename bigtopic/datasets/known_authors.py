@@ -98,7 +98,7 @@ class KnownAuthors:
         Raises
         ------
         SettingError
-            When `n_docs` is not a whole number greater than 0, or `first` is negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
         """
         check_range(n_docs, first)
         words, authors = (
@@ -128,6 +128,7 @@ class KnownAuthors:
         return float(np.exp(-log_likelihood / block.counts.sum()))
 
     def _block(self, n_docs: int, first: int) -> Block:
+        check_range(n_docs, first)
         rng = np.random.default_rng([n_docs, first, self.random_state % (1 << 64)])
         doc_of = np.repeat(np.arange(n_docs), 1 + rng.poisson(self.mean_length - 1, n_docs))
         authors, place = self._authors(rng, n_docs), rng.integers(0, self.authors_per_doc, len(doc_of))

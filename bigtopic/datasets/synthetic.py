@@ -127,7 +127,7 @@ class KnownLDA:
         Raises
         ------
         SettingError
-            When `n_docs` is not positive or `first` negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
         """
         check_range(n_docs, first)
         drawn = _draw(self, first, n_docs)
@@ -142,7 +142,7 @@ class KnownLDA:
         Raises
         ------
         SettingError
-            When `n_docs` is not positive or `first` negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
 
         Examples
         --------
@@ -245,7 +245,9 @@ def check_settings(model: Any, *may_be_zero: str) -> None:
             checked_seed(value)
         elif one.type == "int":
             check_size(name, value)
-        elif not is_number(value) or not (0 < value < np.inf or (value == 0 and name in may_be_zero)):
+        elif not is_number(value):
+            raise SettingError(f"{argument(name)}: must be one number, found {value!r:.60}")
+        elif not (0 < value < np.inf or (value == 0 and name in may_be_zero)):
             least = "0 or more" if name in may_be_zero else "greater than 0"
             raise SettingError(f"{argument(name, value)}: must be {least} and finite")
 
@@ -260,7 +262,7 @@ def check_range(n_docs: int, first: int) -> None:
     """Raise SettingError unless these are a number of documents and the first of them."""
     check_size("n_docs", n_docs)
     if not is_whole(first) or first < 0:
-        raise SettingError(f"{argument('first')}: must be 0 or more, and a whole number, found {first!r}")
+        raise SettingError(f"{argument('first', first)}: must be a whole number, 0 or more")
 
 
 def _spans(model: KnownLDA, n_docs: int, first: int) -> list[tuple[int, int]]:

@@ -71,6 +71,10 @@ class Result:
         """Further lines of a table, {label: text}; empty texts are left out."""
         return {}
 
+    def __repr__(self) -> str:
+        baselines = "".join(f", {name} {value:.4f}" for name, value in self.baselines.items())
+        return f"{type(self).__name__}({self.text()}{baselines})"
+
     def _repr_html_(self) -> str:
         baselines = {name: f"{value:.4f}" for name, value in self.baselines.items()}
         values = cards.figures({"value": self.text(), **baselines, **self.details()})

@@ -39,6 +39,7 @@ __all__ = [
     "result_of_scores",
     "scores_of_block",
     "scoring_of",
+    "settings_of",
     "sums",
     "unigram",
 ]
@@ -83,8 +84,13 @@ class HeldOut(Result):
     def baselines(self) -> Mapping[str, float]:
         return {} if self.unigram is None else {"unigram model": self.unigram}
 
+    def _further(self) -> dict[str, str]:
+        """The lines that the measure has besides the common ones."""
+        return {}
+
     def details(self) -> dict[str, str]:
         return {
+            **self._further(),
             "perplexity": f"{self.perplexity:,.1f}",
             "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
             "scored": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
@@ -118,10 +124,11 @@ class HeldOut(Result):
 
     def __repr__(self) -> str:
         base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
+        further = "".join(f"; {label} {text}" for label, text in self._further().items() if text)
         return (
             f"{type(self).__name__}({self.text()} nats per token, perplexity "
             f"{self.perplexity:.1f}{base}; {counted(self.n_tokens, 'held-out token')} of "
-            f"{counted(self.n_docs, 'document')})"
+            f"{counted(self.n_docs, 'document')}{further})"
         )
 
 
@@ -310,6 +317,11 @@ class Scoring(Inference):
         """Tokens of each document, and those among them that the model does not know, float64 (n_docs,)."""
         unknown = block.counts * self.unknown[block.words]
         return sums(block.indptr, block.counts), sums(block.indptr, unknown)
+
+
+def settings_of(scoring: Any, *names: str) -> str:
+    """These settings as text, for `HeldOut.divided_by`."""
+    return ", ".join(argument(name, getattr(scoring, name)) for name in names)
 
 
 def scoring_of(subject: Subject) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
+from bigtopic.wording import counted
 
 __all__ = [
     "RecordDistribution",
@@ -243,7 +244,7 @@ class _ChosenRecords:
         return document_tokens(self.read(start, stop))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RecordScore(Result):
     """The score of held-out records, see `log_records`.
 
@@ -268,6 +269,22 @@ class RecordScore(Result):
         "value", "standard_error", "perplexity", "joint", "joint_standard_error", "joint_perplexity", "n_records",
         "n_rows", "unknown_share",
     )  # fmt: skip
+
+    def text(self) -> str:
+        return f"{self.value:.4f} ± {self.standard_error:.4f} nats per record"
+
+    def details(self) -> dict[str, str]:
+        return {
+            "perplexity": f"{self.perplexity:,.1f}",
+            "joint": f"{self.joint:.4f} ± {self.joint_standard_error:.4f} nats per record",
+            "joint perplexity": f"{self.joint_perplexity:,.1f}",
+            "scored": f"{counted(self.n_records, 'record')} of {counted(self.n_rows, 'row')}",
+            "unknown columns": f"{self.unknown_share:.1%} of the records" if self.unknown_share else "",
+        }
+
+    def __repr__(self) -> str:
+        details = "".join(f", {label} {text}" for label, text in self.details().items() if text)
+        return f"RecordScore({self.text()}{details})"
 
     @property
     def perplexity(self) -> float:

@@ -146,7 +146,8 @@ def _as_matrix(model: Any, name: str) -> np.ndarray:
         found = f"an array of shape {model.shape}" if weights is model else type(model).__name__
         raise SettingError(
             f"{name}: {found} has no topics; give a fitted estimator (bigtopic.load_model reads a saved "
-            "one), a scikit-learn or gensim model, or an array of shape (n_components, n_words)"
+            "one), a scikit-learn or gensim model, an array of shape (n_components, n_words), or what bigtopic.foreign "
+            "makes of another library's model"
         )
     return weights
 
@@ -165,9 +166,10 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
     n_components, n_words = weights.shape
     known = Vocabulary(size=n_words) if words is None else _vocabulary(words)
     if known.size != n_words:
+        instead = "the matrix transposed" if known.size == n_components else "one word for each column"
         raise VocabularyMismatch(
             f"the topics have shape ({n_components}, {n_words}), topics by words, but the vocabulary has "
-            f"{known.size} words; give one word for each column"
+            f"{known.size} words; give {instead}"
         )
     topic_words = weights.T / weights.max(axis=1)  # first, as a sum of large weights is infinite
     topic_words /= topic_words.sum(axis=0)

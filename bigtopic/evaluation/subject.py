@@ -346,5 +346,7 @@ class Documents:
 
     def _inferring(self) -> Inference:
         if self._inference is None:
-            raise SettingError("a measure that looks at documents' topics must declare doc_topics=True")
+            raise SettingError(
+                "a measure that asks for doc_topics, docs, ids or tokens of documents must declare doc_topics=True"
+            )
         return self._inference

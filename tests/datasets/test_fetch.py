@@ -266,6 +266,9 @@ def test_hostile_and_damaged_files_leave_neither_corpus_nor_pin(
 def test_names_and_the_page():
     rows = available()
     assert {row["name"] for row in rows} == set(PUBLIC) and all(row["terms"] and row["urls"] for row in rows)
+    heading, first, *_ = repr(rows).splitlines()
+    assert heading.split() == ["name", "megabytes", "about", "terms"] and first.split()[:2] == ["kos", "1"]
+    assert "http" not in repr(rows) and "<bdi>movielens-1m</bdi>" in rows._repr_html_()
     with pytest.raises(SettingError, match="did you mean 'pubmed'"):
         fetch("pubmet")
     page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")

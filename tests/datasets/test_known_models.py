@@ -82,7 +82,12 @@ def test_perplexity_under_the_truth_is_that_of_the_mixtures():
         (lambda: KnownLDA(5.0, 2), "n_words=5.0: must be a whole number"),
         (lambda: KnownDual(2, 3, 1, 1, joint_prior=float("inf")), "joint_prior=inf"),
         (lambda: KnownDual(2, 3, 1, 1, random_state=0.5), "random_state=0.5"),
+        (lambda: KnownDual(2, 3, 1.5, 1), "n_row_topics=1.5: must be a whole number"),
         (lambda: DUAL.records(0), "n_records=0"),
+        (lambda: DUAL.records(2.5), "n_records=2.5: must be a whole number"),
+        (lambda: AUTHORS.corpus(0), "n_docs=0: must be a whole number"),
+        (lambda: AUTHORS.corpus(5, -1), "first=-1: must be a whole number, 0 or more"),
+        (lambda: AUTHORS.perplexity(0), "n_docs=0"),
         (lambda: KnownAuthors(5, 3, 2, authors_per_doc=4), "at most n_authors, 3"),
         (lambda: KnownAuthors(5, 3, 2, mean_length=0), "mean_length=0"),
         (lambda: KnownAuthors(5, 3, 2, mean_length=0.5), "mean_length=0.5: must be 1 or more"),
@@ -117,7 +122,7 @@ def test_sizes_are_whole(name, make, size):
 @pytest.mark.parametrize("first", [-1, 0.5, None])
 def test_the_first_document_has_a_number(first):
     for draw in (AUTHORS.corpus, AUTHORS.perplexity, KnownLDA(5, 2).documents):
-        with pytest.raises(SettingError, match="first: must be 0 or more"):
+        with pytest.raises(SettingError, match=f"first={first}: must be a whole number, 0 or more"):
             draw(2, first)
 
 

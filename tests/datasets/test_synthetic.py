@@ -169,7 +169,12 @@ def test_other_settings_are_checked():
         KnownLDA(5, 2, zipf_exponent=-1.0)
     with pytest.raises(SettingError, match="random_state"):
         KnownLDA(5, 2, random_state=0.5)
-    with pytest.raises(SettingError, match="n_docs"):
-        lda_corpus(0, 5, 2)
+    with pytest.raises(SettingError, match=r"^n_components=2\.5: must be a whole number, 1 or more"):
+        KnownLDA(5, 2.5)
+    with pytest.raises(SettingError, match=r"^doc_topic_prior: must be one number, found \[0\.1, 0\.2\]"):
+        KnownLDA(5, 2, doc_topic_prior=[0.1, 0.2])
+    for n_docs in (0, 2.5):
+        with pytest.raises(SettingError, match=f"^n_docs={n_docs}: must be a whole number, 1 or more"):
+            lda_corpus(n_docs, 5, 2)
     with pytest.raises(SettingError, match="first"):
         KnownLDA(5, 2).dask_array(5, first=-1)

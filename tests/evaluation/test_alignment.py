@@ -71,6 +71,7 @@ def test_models_of_different_size_are_matched_in_part():
     assert found.value == pytest.approx(0, abs=1e-7) and "2 pairs" in found.text()
     back = align(TOPICS[[3, 1]], TOPICS)
     assert back.topics.tolist() == [3, 1] and back.unmatched.tolist() == [0, 2]
+    assert repr(back) == "Alignment(0.0000 hellinger, mean of 2 pairs of topics, 2 topics without a match)"
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["per_topic"][0] is None
     assert "<tr>" in found._repr_html_()
 
@@ -87,6 +88,7 @@ def test_stability_is_the_mean_over_pairs_with_the_error_of_the_jackknife():
     few, much = (stability([noisy(share, seed) for seed in range(3)]).value for share in (0.05, 0.5))
     assert few < much
     two = stability(models[:2])
+    assert "nan" not in repr(two) and " ± " in repr(found)
     assert np.isnan(two.standard_error) and json.dumps(two.to_dict(), allow_nan=False)
 
 

@@ -158,8 +158,14 @@ def test_a_view_is_counted_as_it_is():
 
 
 def test_settings_are_checked():
-    with pytest.raises(SettingError, match="measure"):
+    with pytest.raises(SettingError, match=r"^measure: must be one of .*; did you mean 'umass'\?$"):
+        coherence(TRUTH.components, CORPUS, "u_mass")
+    with pytest.raises(SettingError, match="has not kept its texts"):  # written c_v in papers
         coherence(TRUTH.components, CORPUS, "c_v")
+    with pytest.raises(SettingError, match=r"n_top=10: topics \[1\] have fewer words; give n_top=3\n"):
+        coherence([list("abcdefghij"), list("abc")], CORPUS)
+    with pytest.raises(SettingError, match="model: the list is empty"):
+        coherence([], CORPUS)
     with pytest.raises(SettingError, match="n_top"):
         coherence(TRUTH.components, CORPUS, n_top=1)
     with pytest.raises(SettingError, match="n_top=61: the model has only"):

@@ -112,7 +112,7 @@ def test_models_of_other_libraries_are_rows_of_the_table():
     ours = LDA(4, max_iter=1, n_threads=1, progress=False).fit(CORPUS)
     found = compare([ours, theirs, theirs, TRUTH.components], CORPUS, "log-predictive", vocabulary=CORPUS)
     assert [*found.results] == [
-        "LDA",
+        "online-cvb0",
         "LatentDirichletAllocation",
         "LatentDirichletAllocation (2)",
         "ndarray",

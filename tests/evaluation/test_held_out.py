@@ -71,6 +71,7 @@ def test_own_inference_is_that_of_transform(method):
     assert both.own.value == own.value != both.value
     np.testing.assert_array_equal(both.own.tokens, both.tokens)
     assert both.details()["own inference"] and both.to_dict()["own"]["value"] == own.value
+    assert "; own inference -" in repr(both) and "; inference the method's own" in repr(own)
 
     held_out, observed = np.zeros((120, 30)), np.zeros((120, 30))
     for row, words, counts, seen in divided(scored):
@@ -137,14 +138,15 @@ def test_records_by_transform_and_by_fold_in():
 
 
 def test_a_model_that_learned_from_the_held_out_tokens_is_noticed():
-    found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(CORPUS), CORPUS)
-    assert found.saw_them and "caution" in found.details()
+    for documents in (CORPUS, CORPUS[:20]):  # a view, too
+        found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(documents), documents)
+        assert found.saw_them and "caution" in found.details() and "; caution" in repr(found)
     for split in ({"random_state": 1}, {"test_size": 0.6}):
         other = held_out_records(MODELS["ilr"], CORPUS, **split)
         assert other.own_from == "transform"  # of another split the model has no state
         assert other.saw_them
     assert not any(held_out_records(model, CORPUS).saw_them for model in (*MODELS.values(), KNOWN))
-    assert held_out_records(MODELS["vb"], TRAIN).saw_them
+    assert held_out_records(MODELS["vb"], TRAIN).saw_them  # a half of split_records, divided again
 
 
 def test_words_that_the_model_does_not_know_do_not_change_the_split():

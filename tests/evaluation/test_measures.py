@@ -178,6 +178,8 @@ def test_names_and_settings_are_checked():
     assert {"log-predictive", "npmi"} <= {*defaults} and {"prevalence", "umass"}.isdisjoint(defaults)
     assert [one.name for one in measures.defaults()] == defaults
     assert list(measure(TRUTH.components, CORPUS)) == defaults
+    with pytest.raises(SettingError, match=r"^there is no measure 'perplexity'; ask for 'log-predictive'"):
+        measure(TRUTH.components, CORPUS, "perplexity")
     with pytest.raises(SettingError, match=r"there is no measure 'pnmi'; there are: .*npmi"):
         measure(TRUTH.components, CORPUS, ["pnmi"])
     with pytest.raises(

@@ -72,6 +72,7 @@ def test_the_table_has_a_line_for_each_topic_with_its_documents():
     found = prevalence(TRUTH.components, CORPUS, n_documents=2)
     order = np.argsort(-found.share)
     assert list(found.details()) == [f"topic {topic}" for topic in order]
+    assert repr(found).startswith("Prevalence(") and "topics in use, with shares of " in repr(found)
     for topic, text in zip(order, found.details().values(), strict=True):
         first, second = found.rows[topic]
         assert text.startswith(f"{found.share[topic]:.1%} of the tokens; documents in rows {first} (")

@@ -76,6 +76,8 @@ def test_what_has_no_topics_is_refused():
     for kind in (object, str, complex):
         with pytest.raises(InputError, match="must be numbers, not"):
             topics_of(WEIGHTS.astype(kind))
+    with pytest.raises(VocabularyMismatch, match="give the matrix transposed"):
+        topics_of(np.ones((3, 2)), ["a", "b", "c"])
     with pytest.raises(VocabularyMismatch, match="3 words"):
         topics_of(WEIGHTS, ["a", "b", "c"])
     with pytest.raises(SettingError, match="doc_topic_prior"):

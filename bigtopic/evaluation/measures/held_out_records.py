@@ -29,7 +29,14 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores, scores_of_block
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    refuse_dual,
+    result_of_scores,
+    scores_of_block,
+    settings_of,
+)
 from bigtopic.evaluation.measures.log_predictive import Completion, completion_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.records import split_records, test_counts
@@ -73,12 +80,11 @@ class HeldOutRecords(HeldOut):
     def baselines(self) -> Mapping[str, float]:
         return {"uniform words": self.uniform, **super().baselines}
 
-    def details(self) -> dict[str, str]:
+    def _further(self) -> dict[str, str]:
         return {
             f"by {self.own_from}": "" if self.own is None else f"{self.own.text()} nats per token",
             "uniform words": f"{self.uniform:.4f} nats per token",
             "caution": "the model learned from held-out tokens too" if self.saw_them else "",
-            **super().details(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +183,7 @@ def _finish(records: _Records, pieces: list[Scores]) -> HeldOutRecords:
     more = {
         "uniform": -float(np.log(records.source.n_words)),
         "saw_them": records.saw_them,
-        "divided_by": f"test_size={records.test_size}, random_state={records.random_state}",
+        "divided_by": settings_of(records, "test_size", "random_state"),
     }
     found = result_of_scores(HeldOutRecords, scores, records.source, _NOTHING, **more)
     if records.state is None and records.own is None:

@@ -45,6 +45,7 @@ from bigtopic.evaluation.held_out import (
     result_of_scores,
     scores_of_block,
     scoring_of,
+    settings_of,
     sums,
 )
 from bigtopic.evaluation.measuring import result_of
@@ -88,13 +89,12 @@ class LeftToRight(HeldOut):
             return float("nan")
         return float(self.log_likelihood.std(ddof=1) / np.sqrt(self.n_docs))
 
-    def details(self) -> dict[str, str]:
+    def _further(self) -> dict[str, str]:
         cut = f"the first {self.max_tokens:,} shuffled tokens of {counted(self.n_cut, 'longer document')}"
         return {
             "per document": f"{self.per_document:,.2f} ± {self.per_document_error:,.2f} nats",
             "form": f"{self.form}, {counted(self.particles, 'particle')}",
             "cut": cut if self.n_cut else "",
-            **super().details(),
         }
 
 
@@ -172,7 +172,7 @@ def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> Left
         particles=estimator.particles,
         max_tokens=estimator.max_tokens,
         n_cut=int(cut.sum()),
-        divided_by=f"max_tokens={estimator.max_tokens}, random_state={estimator.random_state}",
+        divided_by=settings_of(estimator, "max_tokens", "random_state"),
     )
 
 

@@ -43,6 +43,7 @@ from bigtopic.evaluation.held_out import (
     result_of_scores,
     scores_of_block,
     scoring_of,
+    settings_of,
     sums,
 )
 from bigtopic.evaluation.measuring import result_of
@@ -77,9 +78,11 @@ class LogPredictive(HeldOut):
 
     reported: ClassVar[tuple[str, ...]] = (*HeldOut.reported, "inference")
 
-    def details(self) -> dict[str, str]:
-        own = "" if self.own is None else f"{self.own.text()} nats per token"
-        return {"own inference": own, **super().details()}
+    def _further(self) -> dict[str, str]:
+        return {
+            "inference": "the method's own" if self.inference == "own" else "",
+            "own inference": "" if self.own is None else f"{self.own.text()} nats per token",
+        }
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | ({} if self.own is None else {"own": self.own.to_dict()})
@@ -167,9 +170,7 @@ _NOTHING = (
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
     scores, inference = Scores(*in_source_order(pieces)), completion.inference
     by_own = scores._replace(log_likelihood=scores.own)
-    divided_by = ", ".join(
-        f"{name}={getattr(completion, name)}" for name in ("split", "ratio", "repeats", "random_state")
-    )
+    divided_by = settings_of(completion, "split", "ratio", "repeats", "random_state")
     result = partial(
         result_of_scores, LogPredictive, source=completion.source, nothing=_NOTHING, divided_by=divided_by
     )

@@ -26,7 +26,7 @@ __all__ = ["MEASURE", "Prevalence", "prevalence"]
 _AUTHOR_CELLS = 50_000_000  # 400 MB of float64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prevalence(Result):
     """Topics of a whole corpus.
 
@@ -61,6 +61,10 @@ class Prevalence(Result):
 
     def text(self) -> str:
         return f"{self.value:.1f} of {len(self.share)}"
+
+    def __repr__(self) -> str:
+        least, most = self.share.min(), self.share.max()
+        return f"Prevalence({self.text()} topics in use, with shares of {least:.1%} to {most:.1%})"
 
     def details(self) -> dict[str, str]:
         """A line for each topic, largest share first: its share, and the rows of `rows` with their weights."""

@@ -32,13 +32,14 @@ import numpy as np
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.source import NO_COMMON_WORD, TopicSource, labels_of, rows_of, topics_of
+from bigtopic.wording import counted
 
 __all__ = ["DISTANCES", "Alignment", "Stability", "align", "stability", "together", "topic_distances"]
 
 DISTANCES = ("hellinger", "l1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alignment(Result):
     """The topics of a model beside the topics of another. See the module for the distances.
 
@@ -62,10 +63,12 @@ class Alignment(Result):
 
     def text(self) -> str:
         n_matched = int((self.topics >= 0).sum())
-        return f"{self.value:.4f} {self.distance}, mean of {n_matched} pairs of topics"
+        n_alone = len(self.topics) - n_matched + len(self.unmatched)
+        alone = f", {counted(n_alone, 'topic')} without a match" if n_alone else ""
+        return f"{self.value:.4f} {self.distance}, mean of {counted(n_matched, 'pair')} of topics{alone}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stability(Result):
     """How little the topics of several models differ. See the module for the formulas.
 
@@ -89,7 +92,7 @@ class Stability(Result):
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error", "distances", "per_topic", "distance")
 
     def text(self) -> str:
-        return f"{super().text()} {self.distance}, {len(self.distances)} models"
+        return f"{super().text()} {self.distance}, mean of all pairs of {len(self.distances)} models"
 
 
 def align(model: Any, other: Any, distance: str = "hellinger", *, vocabulary: Any = None) -> Alignment:

@@ -164,7 +164,7 @@ def _scores(results: Mapping[str, Evaluation]) -> dict[str, dict[str, Result]]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PooledScore(Result):
     """A score of documents, measured in one or several pieces, such as the batches of a stream or the folds of a split.
 
@@ -316,8 +316,8 @@ def _named(models: Any) -> dict[str, Any]:
     elif isinstance(models, list | tuple):
         found = {}
         for model in models:
-            name = getattr(model, "method", None)
-            name = name if isinstance(name, str) else type(model).__name__
+            method = getattr(getattr(model, "_model", None), "method", None)
+            name = type(model).__name__ if method is None else method.name
             n_same = sum(one == name or one.startswith(f"{name} (") for one in found)
             found[f"{name} ({n_same + 1})" if n_same else name] = model
     else:

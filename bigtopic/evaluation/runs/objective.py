@@ -48,7 +48,7 @@ __all__ = ["OPEStability", "ope_stability"]
 _EPS = 1e-6  # of the simplex inside which f is evaluated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OPEStability(Result):
     """Objectives of documents in several random runs of OPE. See the module for the formulas.
 

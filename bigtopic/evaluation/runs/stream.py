@@ -24,6 +24,7 @@ from bigtopic.evaluation.base import Measure, with_error
 from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
 from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.parallel.progress import Progress
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
 
@@ -158,16 +159,18 @@ def stream(
             f"{documents.n_docs:,} documents into {n_least} batches or more"
         )
     learned, results = [], []
-    for start in range(0, documents.n_docs, int(batch_size)):
-        batch = documents.run(start, start + batch_size, order="stored")
-        if _has_topics(model):
-            subject = Subject(model, batch, _words(model, batch))
-            with noting(f"the batch after {start:,} documents"):
-                results.append(evaluation_of(asked, subject, settings, client, n_threads))
-            learned.append(start)
-        model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
-        if (getattr(model, "run_", None) or {}).get("ended") == "interrupt":
-            raise KeyboardInterrupt  # the first Ctrl-C ends not only the run of this batch
+    with Progress("stream", documents.n_docs, " docs", getattr(model, "progress", None)) as bar:
+        for start in range(0, documents.n_docs, int(batch_size)):
+            batch = documents.run(start, start + batch_size, order="stored")
+            if _has_topics(model):
+                subject = Subject(model, batch, _words(model, batch))
+                with noting(f"the batch after {start:,} documents"):
+                    results.append(evaluation_of(asked, subject, settings, client, n_threads))
+                learned.append(start)
+            model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
+            if (getattr(model, "run_", None) or {}).get("ended") == "interrupt":
+                raise KeyboardInterrupt  # the first Ctrl-C ends not only the run of this batch
+            bar.update(batch.n_docs)
     if not results:
         raise SettingError(
             f"{argument('model')}: {type(model).__name__} learned from the stream, but has no topics"

@@ -43,7 +43,7 @@ from bigtopic.types import Block
 __all__ = ["ClassificationScore", "classification_accuracy"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassificationScore(Result):
     """Accuracy of a linear classifier on topics. See the module for the formula.
 
@@ -97,6 +97,7 @@ class ClassificationScore(Result):
         return {
             "majority class": f"{self.majority:.4f}",
             "classified": f"{self.n_docs:,} documents of {self.n_classes} classes, {self.n_folds} folds",
+            "left out": f"{self.n_omitted:,} documents without a label" if self.n_omitted else "",
         }
 
 

@@ -50,7 +50,7 @@ from bigtopic.storage.local import store_errors
 from bigtopic.storage.output_file import check_replaceable, write_output
 from bigtopic.storage.place import Place
 from bigtopic.support.numbers import is_whole
-from bigtopic.wording import printable
+from bigtopic.wording import counted, printable
 
 __all__ = ["IntrusionScore", "document_intrusion", "score_intrusion", "word_intrusion"]
 
@@ -62,7 +62,7 @@ _KEY = ("set", "question", "topic", "intruder", "choices")
 _LARGEST = 1 << 24  # bytes of an answered file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntrusionScore(Result):
     """How often raters found the intruders. See the module for the formulas.
 
@@ -91,8 +91,11 @@ class IntrusionScore(Result):
     def baselines(self) -> Mapping[str, float]:
         return {"chance": self.chance}
 
-    def text(self) -> str:
-        return f"{super().text()} (chance {self.chance:.4f})"
+    def details(self) -> dict[str, str]:
+        left_out = f", {self.n_unanswered:,} left out" if self.n_unanswered else ""
+        return {
+            "rated": f"{counted(self.n_answers, 'answer')} of {counted(self.n_raters, 'rater')}{left_out}"
+        }
 
 
 def word_intrusion(
@@ -204,6 +207,11 @@ def score_intrusion(
     if len({Place.of(path).url for path in paths}) < len(paths):
         raise SettingError(f"{argument('answers')}: a file is there twice; give one for each rater")
     of_key = _places(paths[0])[1] if key is None else Place.of(key)
+    if key is None and not of_key.exists():
+        raise SettingError(
+            f"{argument('key')}: there is no {of_key.url} beside the answers; give the path of the file that "
+            "ends in .key.csv and was written with the questions"
+        )
     solutions: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line, row in _read(of_key, _KEY):
         topic, intruder, choices = (_number(of_key, line, row, name) for name in _KEY[2:])

@@ -205,6 +205,7 @@ class Measure:
     texts : whether `of_block` uses `Documents.texts`; they are then read, too
     settings : {name: `Setting`}; options of the command line
     held_out : meaningful only for documents that the model was not trained on
+    describes : no value is better than another, so nothing can be chosen by it
     default : used when the user names no measures, and shown in every report
     title, unit, meaning : for tables and reports: title of the value (empty for the name), its unit such as
         "nats per token", and a line that explains it
@@ -226,6 +227,7 @@ class Measure:
     texts: bool = False
     settings: Mapping[str, Setting] = field(default_factory=dict)
     held_out: bool = False
+    describes: bool = False
     default: bool = False
     title: str = ""
     unit: str = ""

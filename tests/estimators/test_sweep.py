@@ -130,6 +130,7 @@ def test_settings_of_measures_reach_them():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"n_components": [2], "measure": ["entropy", "npmi"]}, "measure='entropy': describes topics"),
         ({"n_components": []}, "n_components: the list is empty; give a value, or more"),
         ({"n_components": [2, 0]}, "n_components=0: must be a whole number, 1 or more"),
         (

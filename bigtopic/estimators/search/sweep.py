@@ -231,6 +231,11 @@ def sweep(
         raise SettingError(
             f"{argument('measure')}: the list is empty; the first measure decides, so give one, or more"
         )
+    if asked[0].describes:
+        raise SettingError(
+            f"{argument('measure', asked[0].name)}: describes topics, and no value is better than another; give a measure "
+            "such as 'log-predictive' or 'npmi' first"
+        )
     splits = _splits(documents, folds, test_size)
     estimator = LDA() if estimator is None else estimator
     own, of_measures = _divided(estimator, settings, asked)

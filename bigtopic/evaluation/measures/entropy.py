@@ -38,5 +38,6 @@ MEASURE = Measure(
     combine=None,
     finish=_finish,
     unit="nats",
+    describes=True,
     meaning="how widely a topic spreads its probability over the words, in nats",
 )

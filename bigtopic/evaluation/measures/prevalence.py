@@ -198,6 +198,7 @@ MEASURE = Measure(
     finish=_finish,
     doc_topics=True,
     settings={"n_documents": Setting(3, "Documents to name for each topic.", formerly="n_top")},
+    describes=True,
     title="topics in use",
     meaning="effective number of topics in the documents: exp of the entropy of their shares",
 )

@@ -233,8 +233,8 @@ def sweep(
         )
     if asked[0].describes:
         raise SettingError(
-            f"{argument('measure', asked[0].name)}: describes topics, and no value is better than another; give a measure "
-            "such as 'log-predictive' or 'npmi' first"
+            f"{argument('measure', asked[0].name)}: describes topics, and no value is better than another; give a "
+            "measure such as 'log-predictive' or 'npmi' first"
         )
     splits = _splits(documents, folds, test_size)
     estimator = LDA() if estimator is None else estimator

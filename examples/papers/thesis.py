@@ -25,7 +25,19 @@ import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _claims import PACKAGES, TEXT, Claim, Row, announce, arguments, corpus_of, figure, report, write
+from _claims import (
+    LEAST_TOKENS,
+    TEXT,
+    Claim,
+    Row,
+    announce,
+    arguments,
+    corpus_of,
+    figure,
+    modules,
+    report,
+    write,
+)
 
 QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False, "tol": 0.0}
 UNIT = "nats a token"
@@ -44,7 +56,7 @@ class Size:
     n_authors: int = 300
     length: int = 60
     K: int = 10
-    passes: int = 50
+    passes: int = 100
     authors: tuple[int, ...] = (1, 2, 4, 8)
 
     def drawn(self, authors_per_doc: int, seed: int) -> bt.Corpus:
@@ -55,7 +67,7 @@ class Size:
 
 
 TOY = Size(40, 50, 20, 20, 3, 5, (2, 4))
-FULL = Size(10_000, 5000, 3000, passes=100)
+FULL = Size(10_000, 5000, 3000)
 
 
 def curve(corpus: bt.Corpus, size: Size, method: str, seed: int, **how: Any) -> tuple[np.ndarray, float]:
@@ -247,19 +259,23 @@ def recovery(size: Size, seeds: range, out: Path) -> list[Claim]:
     ]
 
 
-def demo() -> bt.Corpus:
+def demo(out: Path) -> bt.Corpus:
     """Docstrings; authors are the names of the path to them."""
     records = (
-        {**record, "authors": sorted(set(record["id"].split(".")[:2]))} for record in bt.datasets.docstrings(PACKAGES)
+        {**record, "authors": sorted(set(record["id"].split(".")[:2]))} for record in bt.datasets.docstrings(modules())
     )  # fmt: skip
-    return bt.ingest(records, "memory://thesis.zarr", **TEXT | {"max_df": None})
+    return bt.ingest(records, out / "demo.zarr", **TEXT, min_doc_length=LEAST_TOKENS)
 
 
 def main() -> None:
-    given = arguments(__doc__, data="synthetic")
+    given = arguments(__doc__)
     size = TOY if given.toy else FULL if given.full else Size()
     seeds = range(given.seeds)
-    corpus = demo() if given.data == "demo" else corpus_of(given, "nips-authors", lambda: size.drawn(4, 0))
+    corpus = (
+        demo(given.out)
+        if given.data == "demo" and not given.toy
+        else corpus_of(given, "nips-authors", lambda: size.drawn(4, 0))
+    )
     probe = replace(size, passes=5)
     drawn = size.drawn(4, 0)
     n_runs = given.seeds * (2 * len(size.authors) + 50 + 10 * corpus.n_tokens / drawn.n_tokens)

@@ -5,7 +5,8 @@
 The measure is the thesis's: the variational bound of the training documents, in nats a token, by `evaluate.bound` for
 every method alike. Documents with 1, 2, 4 and 8 authors are drawn from a known author-topic model; `--data` is for
 the figures on offline and online learning and on learned priors. In demo, an author is each name of the dotted path to
-a docstring, such as `email`, `message`. Seconds are of one processor.
+a docstring, such as `email`, `message`. Seconds are of one processor. A seed draws other documents; on `--data`, it is
+another start.
 
 Tables 4.2 and 4.3, vectorised code against loops in Python, have no counterpart here: all loops are compiled.
 """

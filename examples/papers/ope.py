@@ -293,7 +293,7 @@ def main(given: argparse.Namespace) -> None:
     corpus = corpus_of(given, "nytimes" if given.full else "kos", lambda: drawn(*sizes), large=True)
     splits = [corpus.split(min(1000, corpus.n_docs // 5), seed) for seed in range(given.seeds)]
     fits = 4 * len(METHODS) + sum(map(len, (size.batches, size.iterations, size.decays, size.offsets)))
-    announce(given, corpus, lambda: learned(size, "online-cgs", splits[0][0], 0), given.seeds * fits)
+    announce(given, corpus, lambda: learned(size, "online-cgs", splits[0][0], 0), given.seeds * fits / 2)
     claims, long = figures_1_and_2(splits, size, given.out, "long")
     short_texts = shortened(corpus)
     halves = [short_texts.split(min(1000, short_texts.n_docs // 5), seed) for seed in range(given.seeds)]

@@ -282,10 +282,9 @@ def main() -> None:
         if given.data == "demo" and not given.toy
         else corpus_of(given, "nips-authors", lambda: size.drawn(4, 0))
     )
-    probe = replace(size, passes=5)
     drawn = size.drawn(4, 0)
-    n_runs = given.seeds * (2 * len(size.authors) + 50 + 10 * corpus.n_tokens / drawn.n_tokens)
-    announce(given, corpus, lambda: curve(drawn, probe, BLOCKING, 0), n_runs * size.passes / 5)
+    n_runs = given.seeds * (2 * len(size.authors) + 50 + 12 * corpus.n_tokens / drawn.n_tokens)
+    announce(given, corpus, lambda: curve(drawn, size, BLOCKING, 0), n_runs)
     claims = blocking(corpus, size, seeds, given.out)
     claims += online(corpus, size, seeds, given.out)
     claims += priors(corpus, size, seeds, given.out)

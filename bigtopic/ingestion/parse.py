@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 from bigtopic.ingestion.spill import Spilled, spill
 from bigtopic.storage.place import Place
+from bigtopic.support.pools import Pool
 
 __all__ = ["CorpusReader", "ParseTask", "ParsedRun", "WordCounts", "parse_run", "parse_tasks", "word_counts"]
 
@@ -99,7 +100,7 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
     """A chunk of each open stream in turn, and the next one meanwhile; where one ends, another is opened."""
     unopened = enumerate(streams)
     turns: deque[tuple[int, Iterator[Any], Future[Any]]] = deque()
-    with ThreadPoolExecutor(min(n_threads, _OPEN), thread_name_prefix="bigtopic-read") as pool:
+    with Pool(min(n_threads, _OPEN), "bigtopic-read") as pool:
         while True:
             for number, stream in islice(unopened, _OPEN - len(turns)):
                 chunks = stream.chunks()

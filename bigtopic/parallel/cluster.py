@@ -8,7 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, count, islice
@@ -20,6 +20,7 @@ from bigtopic.parallel import results, workers
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.workers import new_name, task_key
 from bigtopic.support import buffers
+from bigtopic.support.pools import Pool
 
 __all__ = [
     "LOST",
@@ -239,18 +240,16 @@ def _map_on_threads(
         yield from map(function, first)  # one item alone is not worth a thread
         return
     waiting: deque[Any] = deque()
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic") as pool:
-        try:
+    try:
+        with Pool(n_threads, "bigtopic") as pool:
             for item in chain(first, items):
                 waiting.append(pool.submit(function, item))
                 if len(waiting) >= n_in_flight:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-            rest()
+    finally:
+        rest()
 
 
 class _ClientMap:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import IO
@@ -21,6 +20,7 @@ from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.readers.containers.streams import read_up_to
 from bigtopic.errors import InputError
 from bigtopic.support import buffers
+from bigtopic.support.pools import Pool
 
 __all__ = [
     "PieceStream",
@@ -185,14 +185,11 @@ def too_long(file: File, line: int) -> InputError:
 
 def _ahead(stream: IO[bytes]) -> Generator[bytes, None, None]:
     """The bytes of a stream, read (and decompressed) in a separate thread, a few blocks ahead."""
-    with ThreadPoolExecutor(1, thread_name_prefix="bigtopic-read") as pool:
+    with Pool(1, "bigtopic-read") as pool:
         waiting = deque(pool.submit(stream.read, _BLOCK) for _ in range(4))
-        try:
-            while part := waiting.popleft().result():
-                waiting.append(pool.submit(stream.read, _BLOCK))
-                yield part
-        finally:
-            pool.shutdown(cancel_futures=True)
+        while part := waiting.popleft().result():
+            waiting.append(pool.submit(stream.read, _BLOCK))
+            yield part
 
 
 def count_byte(data: np.ndarray, byte: bytes) -> int:

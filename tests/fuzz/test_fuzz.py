@@ -118,7 +118,7 @@ def _examples(number: int) -> Callable[[Any], Any]:
     )
 
 
-@_examples(40)
+@_examples(20)
 @given(documents=_DOCUMENTS)
 def test_any_documents(server: Server, documents: Any) -> None:
     _checked(server.run_object(documents, {}))

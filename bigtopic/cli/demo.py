@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli import _options, _show
-from bigtopic.cli._options import COUNT, PATH, as_json
+from bigtopic.cli.support import parameters, terminal
+from bigtopic.cli.support.parameters import COUNT, PATH, as_json
 from bigtopic.errors import CorpusExists
 from bigtopic.wording import printable
 
@@ -45,9 +45,9 @@ _SETTINGS: dict[str, Any] = {
 @click.option("--topics", "n_components", type=COUNT, default=30, help="Number of topics.")
 @click.option("--passes", "max_iter", type=COUNT, default=20, help="Passes over the corpus.")
 @click.option("--folder", type=PATH, help="Folder of this machine for the corpus; default your cache folder.")
-@_options.threads
+@parameters.threads
 @as_json
-@_options.random_state
+@parameters.random_state
 def command(
     n_components: int,
     max_iter: int,
@@ -100,11 +100,11 @@ def command(
         author_noun="modules",
     )
     if as_json:
-        _show.to_json({"corpus": corpus.url, "page": str(page), **summary.results.to_dict()})
+        terminal.to_json({"corpus": corpus.url, "page": str(page), **summary.results.to_dict()})
         return
-    _show.table(summary)
+    terminal.table(summary)
     click.echo()
-    _show.figures({**figures, "page": Path(page).as_uri(), "corpus": str(corpus.url)})
+    terminal.figures({**figures, "page": Path(page).as_uri(), "corpus": str(corpus.url)})
 
 
 def _tokens_per_second(history: list[dict[str, Any]]) -> str:

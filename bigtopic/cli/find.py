@@ -5,9 +5,9 @@ from __future__ import annotations
 from click import UsageError, argument, option
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import COUNT, as_json, paths
-from bigtopic.cli._stores import is_model, model_at
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import COUNT, as_json, paths
+from bigtopic.cli.support.stores import is_model, model_at
 
 
 @verb("find", short_help="Find the topics of a word.")
@@ -28,4 +28,4 @@ def command(words: tuple[str, ...], model: str, n_top: int, as_json: bool) -> No
     """
     if is_model(words[0]) and not is_model(model):
         raise UsageError(f"the words come first: bigtopic find {model} {words[0]}")
-    _show.frame(model_at(model).find_topics(words, n_top), as_json)
+    terminal.frame(model_at(model).find_topics(words, n_top), as_json)

@@ -12,9 +12,17 @@ from typing import Any
 from click import UsageError, option
 from click import command as verb
 
-from bigtopic.cli import _options, _show
-from bigtopic.cli._options import STANDARD, as_json, completed, connected, parallel, paths, source_file
-from bigtopic.cli._stores import corpus_at, is_corpus, model_at
+from bigtopic.cli.support import parameters, terminal
+from bigtopic.cli.support.parameters import (
+    STANDARD,
+    as_json,
+    completed,
+    connected,
+    parallel,
+    paths,
+    source_file,
+)
+from bigtopic.cli.support.stores import corpus_at, is_corpus, model_at
 from bigtopic.errors import ModelError, SettingError, argument
 from bigtopic.wording import counted
 
@@ -24,8 +32,8 @@ from bigtopic.wording import counted
 @option("--min-probability", type=float, default=0.01, help="Leave out smaller entries.")
 @option("--top-k", type=int, help="Keep only the largest entries of each document.")
 @option("--text-column", help="Column with the text, in records and tables.")
-@_options.token_pattern
-@_options.token_filter("The filter of tokens of the model's texts, if there was one.")
+@parameters.token_pattern
+@parameters.token_filter("The filter of tokens of the model's texts, if there was one.")
 @option(
     "--to",
     "format",
@@ -36,11 +44,11 @@ from bigtopic.wording import counted
     shell_complete=completed(lambda: import_module("bigtopic.kernels").names()),
     help="The kernel that infers the topics of documents, such as ope; default the method's.",
 )
-@_options.method_options(
+@parameters.method_options(
     "An option of that kernel, such as eps=1e-6; may be repeated. See 'bigtopic methods NAME'."
 )
-@_options.overwrite("THETA")
-@_options.random_state
+@parameters.overwrite("THETA")
+@parameters.random_state
 @as_json
 @parallel
 def command(
@@ -89,7 +97,7 @@ def command(
     if not piped:
         n_docs = len(corpus)
         said = f"Wrote the topics of {counted(n_docs, 'document')} to {written}"
-        _show.result({"wrote": written, "documents": n_docs}, said, as_json)
+        terminal.result({"wrote": written, "documents": n_docs}, said, as_json)
 
 
 def _check(documents: str, theta: str, as_json: bool, overwrite: bool) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import as_json, paths
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import as_json, paths
 
 
 @verb("info", short_help="Describe a corpus, a model, or topics of documents.")
@@ -23,9 +23,9 @@ def command(store: str, verify: bool, as_json: bool) -> None:
         bigtopic info articles.zarr
         bigtopic info topics.zarr --json
     """
-    from bigtopic.cli._facts import described
+    from bigtopic.cli.support.facts import described
 
     facts, lines = described(store, verify)
-    _show.result({**facts, "verified": verify}, lines, as_json)
+    terminal.result({**facts, "verified": verify}, lines, as_json)
     if verify and not as_json:
         click.echo("  every array is as it was written")

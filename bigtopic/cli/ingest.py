@@ -20,8 +20,8 @@ from click import (
 )
 from click import command as verb
 
-from bigtopic.cli import _options, _show
-from bigtopic.cli._options import (
+from bigtopic.cli.support import parameters, terminal
+from bigtopic.cli.support.parameters import (
     COUNT,
     PATH,
     as_json,
@@ -32,7 +32,7 @@ from bigtopic.cli._options import (
     paths,
     source_file,
 )
-from bigtopic.cli._stores import is_model, model_at
+from bigtopic.cli.support.stores import is_model, model_at
 
 
 def _ngrams(ctx: Context, parameter: Parameter, value: str) -> tuple[int, int]:
@@ -119,7 +119,7 @@ class _WithFormats(Command):
     help="A language such as 'english', 'auto' for the text's own, 'none', or a file with a word per line.",
 )
 @option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
-@_options.token_filter(
+@parameters.token_filter(
     "Function of a token that returns what to count, or None to drop it: a stemmer, a lemmatiser."
 )
 @option("--keep-case", is_flag=True, help="Do not lower-case text.")
@@ -168,9 +168,9 @@ class _WithFormats(Command):
     default="error",
     help="What --append does with a document whose id CORPUS has already.",
 )
-@_options.overwrite("CORPUS")
+@parameters.overwrite("CORPUS")
 @as_json
-@_options.random_state
+@parameters.random_state
 @parallel
 def command(
     sources: tuple[str, ...],
@@ -192,7 +192,7 @@ def command(
         bigtopic ingest notes/ notes.zarr --stop-words german --min-df 5 --max-df 0.2
         curl https://example.org/articles.jsonl.gz | bigtopic ingest - articles.zarr
     """
-    from bigtopic.cli._facts import corpus_lines, facts_of_corpus
+    from bigtopic.cli.support.facts import corpus_lines, facts_of_corpus
     from bigtopic.ingestion.ingest import ingest
     from bigtopic.parallel.progress import shown
 
@@ -214,6 +214,6 @@ def command(
             **given,
         )
     if not shown(None):  # else it has been said
-        _show.aside(str(made.ingestion_))
+        terminal.aside(str(made.ingestion_))
     facts = facts_of_corpus(made)
-    _show.result(facts, corpus_lines(facts), as_json)
+    terminal.result(facts, corpus_lines(facts), as_json)

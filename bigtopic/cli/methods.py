@@ -9,8 +9,8 @@ from itertools import groupby
 
 import click
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import as_json, completed
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import as_json, completed
 
 _LEAST = 20  # characters for what a method is for, in the narrowest terminal
 
@@ -38,10 +38,10 @@ def command(name: str | None, as_json: bool) -> None:
 
     if name is not None or as_json:
         shown = methods(name)
-        _show.to_json(shown) if as_json else click.echo(repr(shown))
+        terminal.to_json(shown) if as_json else click.echo(repr(shown))
         return
     size = max(map(len, names()))
-    width = _show.width(_LEAST, size + 4)
+    width = terminal.width(_LEAST, size + 4)
     for family, rows in groupby(methods(), lambda row: row["family"]):
         click.secho(family.capitalize(), bold=True)
         for row in rows:

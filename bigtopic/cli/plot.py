@@ -10,20 +10,10 @@ from typing import Any
 from click import Context, HelpFormatter, Parameter, UsageError, argument, option
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import (
-    PATH,
-    STANDARD,
-    WithFound,
-    as_json,
-    completed,
-    connected,
-    given,
-    options_of,
-    parallel,
-    paths,
-)
-from bigtopic.cli._stores import corpus_at, model_at
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import PATH, STANDARD, as_json, completed, connected, parallel, paths
+from bigtopic.cli.support.settings import WithFound, given, options_of
+from bigtopic.cli.support.stores import corpus_at, model_at
 
 _USUAL = "svg"  # on standard output
 
@@ -92,7 +82,7 @@ def command(
     if piped:
         sys.stdout.buffer.write(plots.encode(figure, format or _USUAL))
     else:
-        _show.wrote(plots.save(figure, out), as_json)
+        terminal.wrote(plots.save(figure, out), as_json)
 
 
 def _check(piped: bool, format: str | None, as_json: bool) -> None:
@@ -105,9 +95,5 @@ def _check(piped: bool, format: str | None, as_json: bool) -> None:
         raise UsageError(f"--to {format!r}: must be one of {', '.join(FORMATS)}")
     if piped and as_json:
         raise UsageError("--json has no effect if --out is -: leave it out")
-    if piped and format not in (None, _USUAL) and _to_terminal():
+    if piped and format not in (None, _USUAL) and terminal.is_terminal():
         raise UsageError(f"standard output is a terminal: redirect it, as in > topics.{format}")
-
-
-def _to_terminal() -> bool:
-    return sys.stdout.isatty()

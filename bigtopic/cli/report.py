@@ -6,9 +6,10 @@ import click
 from click import command as verb
 from click import option
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import STANDARD, WithMeasures, as_json, connected, n_words, named, parallel, paths
-from bigtopic.cli._stores import corpus_at, model_at
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import STANDARD, as_json, connected, n_words, parallel, paths
+from bigtopic.cli.support.settings import WithMeasures, named
+from bigtopic.cli.support.stores import corpus_at, model_at
 
 
 @verb("report", cls=WithMeasures, short_help="Write one HTML page about a model.")
@@ -48,6 +49,6 @@ def command(
         summary = summarise(estimator, documents, test=held_out, measures=chosen, n_words=n_words, **work)
     title = title or f"Topics: {model.rstrip('/').rpartition('/')[2].removesuffix('.zarr')}"
     if page == STANDARD:
-        click.echo(html_page(summary, title=title))
+        click.echo(html_page(summary, title=title).encode())  # as the page says, whatever the locale
     else:
-        _show.wrote(write_html(summary, page, title=title), as_json)
+        terminal.wrote(write_html(summary, page, title=title), as_json)

@@ -6,15 +6,15 @@ from typing import Any
 
 from click import command as verb
 
-from bigtopic.cli import _options
-from bigtopic.cli._options import as_json, conditions, parallel, paths
-from bigtopic.cli._stores import corpus_at, store
+from bigtopic.cli.support import parameters
+from bigtopic.cli.support.parameters import as_json, conditions, parallel, paths
+from bigtopic.cli.support.stores import corpus_at, store
 
 
 @verb("select", short_help="Store some documents of a corpus as another one.")
 @paths("corpus", "selection")
-@_options.where(required=True)
-@_options.overwrite("SELECTION")
+@parameters.where(required=True)
+@parameters.overwrite("SELECTION")
 @as_json
 @parallel
 def command(

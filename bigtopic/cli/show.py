@@ -6,9 +6,9 @@ import click
 from click import argument, option
 from click import command as verb
 
-from bigtopic.cli import _options, _show
-from bigtopic.cli._options import PATH, as_json, paths
-from bigtopic.cli._stores import corpus_at, model_at
+from bigtopic.cli.support import parameters, terminal
+from bigtopic.cli.support.parameters import PATH, as_json, paths
+from bigtopic.cli.support.stores import corpus_at, model_at
 
 _WORDS = 20
 
@@ -17,7 +17,7 @@ _WORDS = 20
 @argument("document")
 @paths("corpus")
 @option("--model", type=PATH, help="Model, for the topics of the document and of its words.")
-@_options.theta
+@parameters.theta
 @as_json
 def command(document: str, corpus: str, model: str | None, theta: str | None, as_json: bool) -> None:
     """Show the document of CORPUS with the id DOCUMENT: its text, if the corpus keeps it, its columns and its words.
@@ -38,11 +38,11 @@ def command(document: str, corpus: str, model: str | None, theta: str | None, as
         columns = {name: None if value != value else value for name, value in found.columns.items()}
         answer = {**found._asdict(), "columns": columns}
         if topics is not None:
-            answer |= {"topics": _show.values(topics.topics), "word_topics": _show.values(topics.words)}
-        _show.to_json(answer)
+            answer |= {"topics": terminal.values(topics.topics), "word_topics": terminal.values(topics.words)}
+        terminal.to_json(answer)
         return
     words = sorted(found.counts, key=lambda word: (-found.counts[word], word))[:_WORDS]
-    _show.figures(
+    terminal.figures(
         {
             "document": found.id,
             "row": f"{found.row:,}",
@@ -53,7 +53,7 @@ def command(document: str, corpus: str, model: str | None, theta: str | None, as
         }
     )
     for line in (found.text or "").splitlines():
-        _show.line(f"  {line}")
+        terminal.line(f"  {line}")
     for table in () if topics is None else (topics.topics, topics.words):
         click.echo()
-        _show.frame(table, as_json=False)
+        terminal.frame(table, as_json=False)

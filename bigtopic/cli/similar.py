@@ -5,9 +5,9 @@ from __future__ import annotations
 from click import argument, option
 from click import command as verb
 
-from bigtopic.cli import _options, _show
-from bigtopic.cli._options import COUNT, STANDARD, as_json, paths, standard_input
-from bigtopic.cli._stores import model_at
+from bigtopic.cli.support import parameters, terminal
+from bigtopic.cli.support.parameters import COUNT, STANDARD, as_json, paths, standard_input
+from bigtopic.cli.support.stores import model_at
 from bigtopic.errors import InputError
 
 
@@ -16,7 +16,7 @@ from bigtopic.errors import InputError
 @argument("query")
 @option("--n-documents", type=COUNT, default=10, help="Documents to list.")
 @option("--measure", default="hellinger", help="hellinger, cosine or jensen-shannon.")
-@_options.token_pattern
+@parameters.token_pattern
 @as_json
 def command(
     model: str,
@@ -45,7 +45,7 @@ def command(
             raise InputError(f"standard input is not text: {error}") from None
     found = estimator.similar_documents(query, theta, n_documents=n_documents, measure=measure)
     if as_json:
-        _show.to_json([{"document": name, "score": score} for name, score in found])
+        terminal.to_json([{"document": name, "score": score} for name, score in found])
     else:
         for name, score in found:
-            _show.line(f"  {score:.4f}  {name}")
+            terminal.line(f"  {score:.4f}  {name}")

@@ -8,8 +8,8 @@ from typing import Any
 from click import UsageError, option
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import (
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import (
     COUNT,
     PATH,
     as_json,
@@ -20,7 +20,7 @@ from bigtopic.cli._options import (
     parallel,
     paths,
 )
-from bigtopic.cli._stores import corpus_at, model_at
+from bigtopic.cli.support.stores import corpus_at, model_at
 
 
 @verb("topics", short_help="Print the topics of a model, their documents, or their change.")
@@ -106,9 +106,9 @@ def command(
         else:
             found = estimator.documents(topic, documents, n_documents, **chosen)
     if as_json or columns:
-        _show.frame(found, as_json)
+        terminal.frame(found, as_json)
     else:
-        _show.documents(found)
+        terminal.documents(found)
 
 
 def _words(estimator: Any, documents: Any, n_words: int, topic: int | None, as_json: bool) -> None:
@@ -120,9 +120,9 @@ def _words(estimator: Any, documents: Any, n_words: int, topic: int | None, as_j
         estimator.show_topic(topic, 1)  # refuses a topic that does not exist
         summary = replace(summary, topics=[own for own in summary.topics if own.number == topic])
     if as_json:
-        _show.to_json([_as_dict(own) for own in summary.topics])
+        terminal.to_json([_as_dict(own) for own in summary.topics])
     else:
-        _show.table(summary)
+        terminal.table(summary)
 
 
 def _as_dict(topic: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 from click import Choice, FloatRange, IntRange, UsageError, get_current_context, option
 from click import command as verb
 
-from bigtopic.cli import _options, _show
-from bigtopic.cli._options import (
+from bigtopic.cli.support import parameters, terminal
+from bigtopic.cli.support.parameters import (
     COUNT,
     PATH,
     as_json,
@@ -22,7 +22,7 @@ from bigtopic.cli._options import (
     parallel,
     paths,
 )
-from bigtopic.cli._stores import corpus_at, is_model, is_result_of, model_at, require_writable
+from bigtopic.cli.support.stores import corpus_at, is_model, is_result_of, model_at, require_writable
 from bigtopic.errors import SettingError, argument
 from bigtopic.wording import counted
 
@@ -63,7 +63,7 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
 @option("--learn-topic-word-prior", type=_SHAPE, help="Learn eta: one number, or one per word.")
 @option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @option("--learning-offset", type=float, help="In the literature tau; default the method's.")
-@_options.method_options(
+@parameters.method_options(
     "A further setting of the method, such as decay=0.9; may be repeated. See 'bigtopic methods NAME'."
 )
 @option(
@@ -112,9 +112,9 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
     default="new",
     help="Documents of CORPUS from which --continue-from learns.",
 )
-@_options.overwrite("MODEL")
+@parameters.overwrite("MODEL")
 @as_json
-@_options.random_state
+@parameters.random_state
 @parallel
 def command(
     corpus: str,
@@ -158,8 +158,8 @@ def command(
         bigtopic train articles.zarr topics.zarr --continue-from topics.zarr --overwrite
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
-    from bigtopic.cli import _facts
-    from bigtopic.cli._group import INTERRUPTED, TERMINATED
+    from bigtopic.cli.support import facts
+    from bigtopic.cli.support.group import INTERRUPTED, TERMINATED
     from bigtopic.learning.stopping import ended_by_sigterm
     from bigtopic.report import summarise
     from bigtopic.state.checkpoints.checkpoint import Checkpoint
@@ -177,21 +177,22 @@ def command(
     opened, learned = corpus_at(corpus), True
     with connected(scheduler, n_threads) as work, ended_by_sigterm() as terminated:
         if continue_from is None:
-            estimator = _estimator(random_state=random_state, **work, **given)
+            kind, chosen = kind_and_settings(random_state=random_state, **work, **given)
+            estimator = kind(**chosen)
             estimator.fit(opened, checkpoint=saved, resume=resume)
         else:
             estimator, learned = _continued(continue_from, opened, documents, given, work)
     estimator.set_params(client=None, validation=None)
     estimator.save(model, overwrite=True)  # what may be replaced was checked before
     if continue_from is None:
-        _show.aside(_facts.cut_short(estimator, terminated.is_set()) or _facts.few_updates(estimator))
+        terminal.aside(facts.cut_short(estimator, terminated.is_set()) or facts.few_updates(estimator))
     context = get_current_context()
     if as_json:
-        _show.to_json(_facts.facts_of_model(estimator, model))
+        terminal.to_json(facts.facts_of_model(estimator, model))
     else:
-        _show.table(summarise(estimator))
-        _show.line("")
-        _show.figures({**_facts.progress_lines(estimator), "model": model})
+        terminal.table(summarise(estimator))
+        terminal.line("")
+        terminal.figures({**facts.progress_lines(estimator), "model": model})
     if terminated.is_set():
         context.exit(TERMINATED)
     if learned and estimator.run_["ended"] == "interrupt":
@@ -213,8 +214,13 @@ def _check(checkpoint: str | None, continue_from: str | None, settings: Mapping[
         raise UsageError("--replica-updates needs --replicas, their number")
 
 
-def _estimator(method: str | None, **settings: Any) -> Any:
-    """An estimator of the model that the method learns; for methods of authors, alpha is the authors'.
+def kind_and_settings(method: Any, **settings: Any) -> tuple[Any, dict[str, Any]]:
+    """The class of the estimator for the model that the method learns, and its settings; for methods of authors, alpha
+    is the authors'.
+
+    Parameters
+    ----------
+    method : its name, or several of one model, in a list; None for the default
 
     Raises
     ------
@@ -224,7 +230,12 @@ def _estimator(method: str | None, **settings: Any) -> Any:
     from bigtopic.estimators.persistence import kind_for
     from bigtopic.methods import get
 
-    kind = kind_for(get(method))
+    first, *others = map(get, method if isinstance(method, list) else [method])
+    kind = kind_for(first)
+    if apart := [other.name for other in others if kind_for(other) is not kind]:
+        raise SettingError(
+            f"{argument('method', apart[0])}: learns another model than {first.name!r}; compare methods of one model"
+        )
     known = kind().get_params()
     chosen: dict[str, Any] = {}
     for name, value in settings.items():
@@ -234,10 +245,10 @@ def _estimator(method: str | None, **settings: Any) -> Any:
             chosen[own] = value
         elif value is not None and is_given(name):
             raise SettingError(
-                f"{argument(name)}: method {get(method).name!r} learns the model {kind.__name__}, which has no such "
+                f"{argument(name)}: method {first.name!r} learns the model {kind.__name__}, which has no such "
                 "option"
             )
-    return kind(method=method or known["method"], **chosen)
+    return kind, {"method": method or known["method"], **chosen}
 
 
 def _continued(
@@ -245,7 +256,7 @@ def _continued(
 ) -> tuple[Any, bool]:
     """The estimator at `model`, which has gone on with the corpus, and whether it has learned; says which documents it
     took."""
-    from bigtopic.cli._facts import went_on
+    from bigtopic.cli.support.facts import went_on
     from bigtopic.estimators.support import run_record
 
     estimator = model_at(model)
@@ -253,7 +264,7 @@ def _continued(
     first = 0 if documents == "all" and not known else run_record.first_new_row(estimator.run_, corpus)
     new, n_docs = run_record.since(corpus, first).n_docs, counted(corpus.n_docs, "document")
     if not new and documents == "new":
-        _show.aside(
+        terminal.aside(
             f"{model} has learned from all {n_docs} of {corpus.url}: nothing is new, its topics stay as they are"
         )
         return estimator, False
@@ -262,5 +273,5 @@ def _continued(
     estimator.set_params(**work, max_time=given["max_time"], patience=None, evaluate_every=None)
     everything = {"only_new": False} if documents == "all" and known else {}
     estimator.update(corpus, first_new=first, max_iter=given["max_iter"], **everything)
-    _show.aside(went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
+    terminal.aside(went_on(estimator, model, corpus, new, estimator.n_iter_ - n_passes))
     return estimator.set_params(max_time=before), True

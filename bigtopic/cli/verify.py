@@ -5,8 +5,8 @@ from __future__ import annotations
 from click import argument
 from click import command as verb
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import PATH, as_json
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import PATH, as_json
 
 
 @verb("verify", short_help="Read and check every chunk of stores.")
@@ -22,13 +22,13 @@ def command(stores: tuple[str, ...], as_json: bool) -> None:
     Example:
         bigtopic verify articles.zarr topics.zarr theta.zarr
     """
-    from bigtopic.cli._facts import described
+    from bigtopic.cli.support.facts import described
 
     found = []
     for store in stores:
         kind = described(store, verify=True)[0]["kind"]
         found.append({"store": store, "kind": kind, "verified": True})
         if not as_json:
-            _show.line(f"{store}: every array of the {kind} is as it was written")
+            terminal.line(f"{store}: every array of the {kind} is as it was written")
     if as_json:
-        _show.to_json(found)
+        terminal.to_json(found)

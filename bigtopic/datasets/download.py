@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.stored.transaction import current_manifest
 from bigtopic.datasets.public import PUBLIC, Public
 from bigtopic.errors import (
-    CorpusVersionError,
+    BigtopicError,
+    CorpusExists,
     InputError,
     SettingError,
     StoreError,
@@ -25,18 +27,35 @@ from bigtopic.errors import (
     require,
 )
 from bigtopic.parallel.progress import say, shown
+from bigtopic.storage.local import store_errors
+from bigtopic.storage.output_file import check_replaceable, write_output
+from bigtopic.storage.place import Place
+from bigtopic.support.table import Table
 
 __all__ = ["available", "fetch"]
 
 _PINS = "sha256.txt"
 
 
-def available() -> list[dict[str, Any]]:
+class DataSets(list[dict[str, Any]]):
+    """The data sets as a list of rows, displayed as a table without addresses."""
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def _repr_html_(self) -> str:
+        return self._shown()._repr_html_()
+
+    def _shown(self) -> Table:
+        return Table({name: [row[name] for row in self] for name in ("name", "megabytes", "about", "terms")})
+
+
+def available() -> DataSets:
     """The data sets that `fetch` knows.
 
     Returns
     -------
-    list of dict
+    list of dict, which prints as a table
         With "name", "about", "megabytes" (to download, about), "terms" (of use, by the publisher), "urls" and
         "checksum" ("publisher", or "pinned at the first fetch").
 
@@ -46,7 +65,7 @@ def available() -> list[dict[str, Any]]:
     >>> [row["name"] for row in available()][:3]
     ['kos', 'nips', 'enron']
     """
-    return [
+    return DataSets(
         {
             "name": name,
             "about": one.about,
@@ -56,7 +75,7 @@ def available() -> list[dict[str, Any]]:
             "checksum": "publisher" if any(one.checksums) else "pinned at the first fetch",
         }
         for name, one in PUBLIC.items()
-    ]
+    )
 
 
 def fetch(name: str, path: str | Path | None = None, progress: bool | None = None) -> Corpus:
@@ -83,23 +102,25 @@ def fetch(name: str, path: str | Path | None = None, progress: bool | None = Non
     MissingExtra
         When `bigtopic[datasets]` is not installed.
     StoreError
-        When a file cannot be downloaded. It names the URL, and where to put the file by hand.
+        When a file cannot be downloaded, or the folder cannot be written. It names the URL, and where to put the file
+        by hand.
     InputError
         When a file does not match its checksum, or is not what it should be.
+    CorpusLocked
+        When another process is storing the corpus; call again when it has finished.
     """
-    if name not in PUBLIC:
+    if not isinstance(name, str) or name not in PUBLIC:
         raise SettingError(
             f"{argument('name', name)}: give one of {', '.join(PUBLIC)}{did_you_mean(name, PUBLIC)}"
         )
     pooch, one = require("pooch", "datasets"), PUBLIC[name]
     folder = Path(pooch.os_cache("bigtopic") if path is None else path).expanduser() / name
     store = folder / "corpus.zarr"
-    try:
-        return open_corpus(store)
-    except CorpusVersionError:
-        if store.exists():
-            raise
-    return _ingested(one, _downloaded(pooch, one, folder, progress), store, progress)
+    if current_manifest(Place.of(store)) is None:  # or only what was written before a kill
+        files = _downloaded(pooch, one, folder, progress)
+        with suppress(CorpusExists):  # another process was faster
+            return _ingested(one, files, store, progress)
+    return open_corpus(store)
 
 
 def _ingested(one: Public, files: list[Path], store: Path, progress: bool | None) -> Corpus:
@@ -114,12 +135,14 @@ def _ingested(one: Public, files: list[Path], store: Path, progress: bool | None
 
     damaged = (
         tarfile.TarError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError,
-        ValueError,
+        ValueError, SyntaxError, RuntimeError,
     )  # fmt: skip
     try:
         source, settings = one.read(files, one.most_bytes)
         corpus = ingest(source, store, progress=progress, **settings)
     except damaged as error:
+        if isinstance(error, BigtopicError) and not isinstance(error, InputError):
+            raise
         raise InputError(
             f"{', '.join(map(str, files))}: not the published data, or damaged ({error}); delete it and fetch it again"
         ) from error
@@ -129,6 +152,8 @@ def _ingested(one: Public, files: list[Path], store: Path, progress: bool | None
 
 def _downloaded(pooch: Any, one: Public, folder: Path, progress: bool | None) -> list[Path]:
     """The files of a set, downloaded unless they are there."""
+    with store_errors("made", str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
     pins = _pinned(folder)
     published = one.checksums or (None,) * len(one.urls)
     files = []
@@ -189,7 +214,7 @@ def _pinned(folder: Path) -> dict[str, str]:
     path = folder / _PINS
     if not path.is_file():
         return {}
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -198,4 +223,7 @@ def _pin(folder: Path, files: list[Path]) -> None:
     for file in files:
         with file.open("rb") as stream:
             lines.append(f"{hashlib.file_digest(stream, 'sha256').hexdigest()}  {file.name}\n")
-    (folder / _PINS).write_text("".join(lines), encoding="utf-8")
+    pins = Place.of(folder / _PINS)
+    write_output(
+        pins, "".join(lines).encode(), lambda: check_replaceable(pins, (b"",), "a file of checksums")
+    )

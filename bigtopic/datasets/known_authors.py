@@ -18,10 +18,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.memory import MemoryPart
-from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.datasets.synthetic import KnownLDA
+from bigtopic.datasets.synthetic import KnownLDA, check_range, check_settings
 from bigtopic.errors import SettingError, argument
 from bigtopic.types import Block
 
@@ -44,8 +43,8 @@ class KnownAuthors:
     Raises
     ------
     SettingError
-        When a size is not positive, there are fewer authors than a document has, or `random_state` is not a whole
-        number.
+        When a size is not a whole number of at least 1, `mean_length` is less than 1, there are fewer authors than a
+        document has, or `random_state` is not a whole number.
 
     Examples
     --------
@@ -62,10 +61,9 @@ class KnownAuthors:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        checked_seed(self.random_state)
-        for name in ("n_words", "n_authors", "n_components", "authors_per_doc", "mean_length"):
-            if not 1 <= getattr(self, name) < np.inf:
-                raise SettingError(f"{argument(name, getattr(self, name))}: must be 1 or more, and finite")
+        check_settings(self)
+        if self.mean_length < 1:
+            raise SettingError(f"{argument('mean_length', self.mean_length)}: must be 1 or more")
         if self.authors_per_doc > self.n_authors:
             raise SettingError(
                 f"{argument('authors_per_doc', self.authors_per_doc)}: must be at most n_authors, {self.n_authors}"
@@ -96,7 +94,13 @@ class KnownAuthors:
         ----------
         n_docs : documents of the block
         first : number of its first document, its row in the source
+
+        Raises
+        ------
+        SettingError
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
         """
+        check_range(n_docs, first)
         words, authors = (
             Vocabulary([f"{kind}{i}" for i in range(n)])
             for kind, n in (("w", self.n_words), ("a", self.n_authors))
@@ -104,7 +108,14 @@ class KnownAuthors:
         return Corpus([MemoryPart("drawn", self._block(n_docs, first))], words, author_vocabulary=authors)
 
     def perplexity(self, n_docs: int, first: int = 0) -> float:
-        """Of the same documents, given their authors, under this model: exp(-mean log p(word | authors))."""
+        """Of the same documents, given their authors, under this model: exp(-mean log p(word | authors)).
+
+        Raises
+        ------
+        SettingError
+            As `corpus`.
+        """
+        check_range(n_docs, first)
         block, log_likelihood = self._block(n_docs, first), 0.0
         assert block.authors is not None
         authors = np.reshape(block.authors, (n_docs, self.authors_per_doc))
@@ -117,6 +128,7 @@ class KnownAuthors:
         return float(np.exp(-log_likelihood / block.counts.sum()))
 
     def _block(self, n_docs: int, first: int) -> Block:
+        check_range(n_docs, first)
         rng = np.random.default_rng([n_docs, first, self.random_state % (1 << 64)])
         doc_of = np.repeat(np.arange(n_docs), 1 + rng.poisson(self.mean_length - 1, n_docs))
         authors, place = self._authors(rng, n_docs), rng.integers(0, self.authors_per_doc, len(doc_of))

@@ -14,7 +14,7 @@ Reference: Rugeles et al.: Infinite latent state replication, section 6.2.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,8 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys
-from bigtopic.datasets.synthetic import keyed_uniform
-from bigtopic.errors import SettingError, argument
+from bigtopic.datasets.synthetic import check_settings, check_size, keyed_uniform
 
 __all__ = ["KnownDual"]
 
@@ -47,7 +46,8 @@ class KnownDual:
     Raises
     ------
     SettingError
-        When a size or prior is not positive, or `random_state` is not a whole number.
+        When a size is not a whole number of at least 1, a prior is not positive, or `random_state` is not a whole
+        number.
 
     Examples
     --------
@@ -66,11 +66,7 @@ class KnownDual:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        settings = asdict(self)
-        checked_seed(settings.pop("random_state"))
-        for name, value in settings.items():
-            if not 0 < value < np.inf:
-                raise SettingError(f"{argument(name, value)}: must be greater than 0 and finite")
+        check_settings(self)
 
     @property
     def row_topics_(self) -> np.ndarray:
@@ -151,8 +147,7 @@ class _Draws(NamedTuple):
 
 
 def _checked(n_records: int, random_state: int) -> tuple[int, int]:
-    if n_records < 1:
-        raise SettingError(f"{argument('n_records', n_records)}: must be greater than 0")
+    check_size("n_records", n_records)
     return int(n_records), checked_seed(random_state)
 
 

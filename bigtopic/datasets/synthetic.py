@@ -23,7 +23,7 @@ Vose: A linear algorithm for generating random numbers with a given distribution
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,14 +37,22 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.storage.output_file import output_file
 from bigtopic.storage.place import Place
 from bigtopic.support.deprecations import renamed, renamed_attribute
+from bigtopic.support.numbers import is_number, is_whole
 
-__all__ = ["KnownLDA", "SyntheticCorpus", "keyed_uniform", "lda_corpus", "write_bag_of_words"]
+__all__ = [
+    "KnownLDA",
+    "SyntheticCorpus",
+    "check_range",
+    "check_settings",
+    "keyed_uniform",
+    "lda_corpus",
+    "write_bag_of_words",
+]
 
 _HEAD = 11  # of Zipf's law: the most frequent word is no more than a few per cent of text without stop words
 _CHUNK_TOKENS = 1 << 20
 _STREAM = 0x64726177  # added to the seed: orders and splits of the same seed are independent of the draws
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_NOT_NEGATIVE = ("length_spread", "zipf_exponent")
 
 
 class SyntheticCorpus(NamedTuple):
@@ -79,8 +87,8 @@ class KnownLDA:
     Raises
     ------
     SettingError
-        When a size, length or prior is not positive, another setting is negative, or `random_state` is not a whole
-        number.
+        When a size is not a whole number of at least 1, a length or prior is not positive, another setting is negative,
+        or `random_state` is not a whole number.
 
     Examples
     --------
@@ -101,12 +109,7 @@ class KnownLDA:
     seed = renamed_attribute("seed", "random_state")
 
     def __post_init__(self) -> None:
-        settings = asdict(self)
-        checked_seed(settings.pop("random_state"))
-        for name, value in settings.items():
-            if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
-                least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
-                raise SettingError(f"{argument(name)}: must be {least} and finite, found {value!r}")
+        check_settings(self, "length_spread", "zipf_exponent")
 
     @property
     def components_(self) -> np.ndarray:
@@ -124,9 +127,9 @@ class KnownLDA:
         Raises
         ------
         SettingError
-            When `n_docs` is not positive or `first` negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
         """
-        _check_range(n_docs, first)
+        check_range(n_docs, first)
         drawn = _draw(self, first, n_docs)
         return SyntheticCorpus(drawn.counts, self.components_, _doc_topics(self, drawn))
 
@@ -139,7 +142,7 @@ class KnownLDA:
         Raises
         ------
         SettingError
-            When `n_docs` is not positive or `first` negative.
+            When `n_docs` is not a whole number greater than 0, or `first` not one of 0 or more.
 
         Examples
         --------
@@ -228,16 +231,43 @@ def write_bag_of_words(
     return n_written
 
 
-def _check_range(n_docs: int, first: int) -> None:
-    if n_docs < 1:
-        raise SettingError(f"n_docs: must be greater than 0, found {n_docs!r}")
-    if first < 0:
-        raise SettingError(f"first: must be 0 or more, found {first!r}")
+def check_settings(model: Any, *may_be_zero: str) -> None:
+    """Check a known model, a dataclass: whole sizes and other numbers are positive and finite, `random_state` is whole.
+
+    Raises
+    ------
+    SettingError
+        Names the first setting that is not; `may_be_zero` names those that may be 0.
+    """
+    for one in fields(model):
+        name, value = one.name, getattr(model, one.name)
+        if name == "random_state":
+            checked_seed(value)
+        elif one.type == "int":
+            check_size(name, value)
+        elif not is_number(value):
+            raise SettingError(f"{argument(name)}: must be one number, found {value!r:.60}")
+        elif not (0 < value < np.inf or (value == 0 and name in may_be_zero)):
+            least = "0 or more" if name in may_be_zero else "greater than 0"
+            raise SettingError(f"{argument(name, value)}: must be {least} and finite")
+
+
+def check_size(name: str, size: Any) -> None:
+    """Raise SettingError unless this argument is a whole number greater than 0."""
+    if not is_whole(size) or size < 1:
+        raise SettingError(f"{argument(name, size)}: must be a whole number, 1 or more")
+
+
+def check_range(n_docs: int, first: int) -> None:
+    """Raise SettingError unless these are a number of documents and the first of them."""
+    check_size("n_docs", n_docs)
+    if not is_whole(first) or first < 0:
+        raise SettingError(f"{argument('first', first)}: must be a whole number, 0 or more")
 
 
 def _spans(model: KnownLDA, n_docs: int, first: int) -> list[tuple[int, int]]:
     """First document and number of documents of each chunk."""
-    _check_range(n_docs, first)
+    check_range(n_docs, first)
     step = max(1, int(_CHUNK_TOKENS / model.mean_length))
     stop = first + n_docs
     return [(start, min(step, stop - start)) for start in range(first, stop, step)]

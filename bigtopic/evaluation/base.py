@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from numbers import Integral, Real
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -35,6 +36,7 @@ __all__ = [
     "for_words",
     "renamed_settings",
     "text_faults",
+    "with_error",
 ]
 
 Fault = tuple[str, str, Any]  # (attribute, what it must be, what it is)
@@ -62,12 +64,16 @@ class Result:
         return {}
 
     def text(self) -> str:
-        """`value` as text for a table, without its unit."""
-        return f"{self.value:.4f}"
+        """`value`, and its standard error if it has one, as text for a table, without the unit."""
+        return with_error(self.value, getattr(self, "standard_error", None)) or "nan"
 
     def details(self) -> dict[str, str]:
         """Further lines of a table, {label: text}; empty texts are left out."""
         return {}
+
+    def __repr__(self) -> str:
+        baselines = "".join(f", {name} {value:.4f}" for name, value in self.baselines.items())
+        return f"{type(self).__name__}({self.text()}{baselines})"
 
     def _repr_html_(self) -> str:
         baselines = {name: f"{value:.4f}" for name, value in self.baselines.items()}
@@ -82,7 +88,7 @@ class Result:
         return f"{topic} {self.topic_labels[topic]}".rstrip() if self.topic_labels else str(topic)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON values; None stands for nan."""
+        """The result as JSON values; None stands for nan and infinity."""
         return {name: _plain(getattr(self, name)) for name in self.reported}
 
 
@@ -94,12 +100,21 @@ class Score(Result):
     per_topic: np.ndarray | None = field(default=None, repr=False)
 
 
+def with_error(value: float, error: float | None = None, sign: str = "") -> str:
+    """A value and its standard error as text; empty for a value that is nan, without an error that is nan or None."""
+    if value != value:
+        return ""
+    return f"{value:{sign}.4f}" + (f" ± {error:.4f}" if error is not None and error == error else "")
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return None if value != value else value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 _KINDS: dict[type, tuple[type, str]] = {
@@ -190,6 +205,7 @@ class Measure:
     texts : whether `of_block` uses `Documents.texts`; they are then read, too
     settings : {name: `Setting`}; options of the command line
     held_out : meaningful only for documents that the model was not trained on
+    describes : no value is better than another, so nothing can be chosen by it
     default : used when the user names no measures, and shown in every report
     title, unit, meaning : for tables and reports: title of the value (empty for the name), its unit such as
         "nats per token", and a line that explains it
@@ -211,6 +227,7 @@ class Measure:
     texts: bool = False
     settings: Mapping[str, Setting] = field(default_factory=dict)
     held_out: bool = False
+    describes: bool = False
     default: bool = False
     title: str = ""
     unit: str = ""

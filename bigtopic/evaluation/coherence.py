@@ -17,7 +17,7 @@ import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument, did_you_mean
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.cooccurrence import (
@@ -94,9 +94,9 @@ def coherence(
         another corpus; words are matched by name. A word counts once per document, or per window. Or its postings, see
         `bigtopic.evaluate.index`, which save the pass
     measure : by document "npmi", "pmi", "lcp" or "umass"; by window of the text that the corpus has kept "c-npmi",
-        "c-uci" or "c-v"
+        "c-uci" or "c-v", also written with underscores
     n_top : top words of each topic, at least 2
-    client, n_threads : see `log_predictive`
+    client, n_threads : see `bigtopic.evaluate.measure`
     vocabulary : see `topics_of`
 
     Returns
@@ -119,11 +119,12 @@ def coherence(
     """
     known = map(measures.load, measures.names())
     kinds = {found.name: found for found in known if found.combine is add}
-    if measure not in kinds:
+    kind = kinds.get(str(measure).replace("_", "-"))
+    if kind is None:
         raise SettingError(
             f"{argument('measure')}: must be one of {', '.join(map(repr, kinds))}, found {measure!r}"
+            f"{did_you_mean(measure, kinds)}"
         )
-    kind = kinds[measure]
     if isinstance(corpus, Postings):
         kind, corpus = _of_postings(kind, corpus, n_threads), corpus.corpus
     subject = Subject(model, documents_of(corpus), vocabulary)

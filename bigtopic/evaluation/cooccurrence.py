@@ -97,9 +97,16 @@ def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
         raise SettingError(f"{argument('n_top')}: a pair needs at least 2 words, found {n_top!r}")
     topics, vocabulary = subject.model, subject.corpus.vocabulary
     if isinstance(topics, list | tuple):
-        short = [number for number, words in enumerate(topics) if len(words) < n_top]
-        if short or not topics:
-            raise SettingError(f"{argument('n_top', n_top)}: topics {short or 'given'} have fewer words")
+        if not topics:
+            raise SettingError(f"{argument('model')}: the list is empty; give a list of words for each topic")
+        for number, words in enumerate(topics):
+            _check_words(number, words)
+        if short := [number for number, words in enumerate(topics) if len(words) < n_top]:
+            fewest = min(map(len, topics))
+            raise SettingError(
+                f"{argument('n_top', n_top)}: topics {short} have fewer words; give "
+                f"{argument('n_top', fewest) if fewest > 1 else 'longer lists'}"
+            )
         ids = np.stack([vocabulary.index_of(words[:n_top]) for words in topics]).astype(np.int64)
     else:
         source = subject.source
@@ -112,6 +119,15 @@ def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
             "none of the topics' top words is in the corpus; measure on the corpus that the topics come from"
         )
     return ids
+
+
+def _check_words(number: int, words: Any) -> None:
+    """Refuse a topic that is not a list of words."""
+    if not isinstance(words, list | tuple | np.ndarray) or not all(isinstance(word, str) for word in words):
+        raise SettingError(
+            f"{argument('model')}: topic {number} is {words!r:.60}; give a model, or a list of words for each topic, "
+            "best first"
+        )
 
 
 def _tokenizer(corpus: Corpus) -> Tokenizer:

@@ -17,7 +17,7 @@ from bigtopic.support import cards
 from bigtopic.types import Block
 from bigtopic.wording import printable
 
-__all__ = ["Evaluation", "checked_names", "free_label", "measure", "result_of", "results_of"]
+__all__ = ["Evaluation", "checked_names", "evaluation_of", "free_label", "measure", "result_of", "results_of"]
 
 
 class Evaluation(Mapping[str, Result]):
@@ -116,7 +116,7 @@ def measure(
     documents = None if corpus is None else documents_of(corpus)
     train = None if train is None else documents_of(train, "train")
     subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
-    return Evaluation(list(zip(asked, results_of(asked, subject, settings, client, n_threads), strict=True)))
+    return evaluation_of(asked, subject, settings, client, n_threads)
 
 
 def checked_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,6 +135,18 @@ def checked_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> d
             f"{', '.join(map(argument, sorted(known))) or 'none'}"
         )
     return current
+
+
+def evaluation_of(
+    measures: Sequence[Measure],
+    subject: Subject,
+    settings: Mapping[str, Any],
+    client: Any = None,
+    n_threads: int | None = None,
+) -> Evaluation:
+    """The results of measures by name, see `results_of`."""
+    found = results_of(measures, subject, settings, client, n_threads)
+    return Evaluation(list(zip(measures, found, strict=True)))
 
 
 def result_of(

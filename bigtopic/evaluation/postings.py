@@ -11,7 +11,9 @@ two words share: documents of the words + n^2 / 128 documents of the corpus oper
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,9 +24,9 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.cooccurrence import Counts, State
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of
+from bigtopic.evaluation.subject import CorpusOrPath, checked_threads, documents_of
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.parallel.cluster import default_threads
+from bigtopic.storage.local import store_errors
 from bigtopic.storage.output_file import check_replaceable, output_file
 from bigtopic.storage.place import Place
 
@@ -56,7 +58,7 @@ class Postings:
         """How often top words occur together, see `bigtopic.evaluation.cooccurrence`; equal to the counts of a pass."""
         ids = np.full(state.shape, -1, np.int64)
         ids.flat[state.places] = np.repeat(np.arange(len(state.first) - 1), np.diff(state.first))
-        parts = np.array_split(ids, n_threads or default_threads())
+        parts = np.array_split(ids, checked_threads(n_threads))
         with ThreadPoolExecutor(len(parts)) as pool:
             return Counts(np.concatenate([*pool.map(self._counted, parts)]), self.corpus.n_docs)
 
@@ -103,19 +105,28 @@ def index(corpus: CorpusOrPath, path: str | PathLike[str]) -> Postings:
         check_replaceable(place, (_MAGIC,), "an index of postings")
 
     check()
-    if not _is_whole(place, head, corpus.n_words):
+    while (
+        found := _read(place.url, head, corpus.n_words)
+    ) is None:  # or another process has put its own there
         with output_file(place, check) as draft:
             _write(corpus, draft.url, head)
-    return Postings(corpus, place.url, *_arrays(place.url, corpus.n_words))
+    return Postings(corpus, place.url, *found)
 
 
-def _is_whole(place: Place, head: bytes, n_words: int) -> bool:
-    """Whether there is a file with this head that is as long as it says."""
-    if not place.exists() or place.n_bytes() < _HEAD + 8 * (n_words + 1) or place.read(0, _HEAD) != head:
-        return False
-    starts = np.fromfile(place.url, "<i8", n_words + 1, offset=_HEAD)
-    ascend = starts[0] == 0 and (np.diff(starts) >= 0).all()
-    return bool(ascend) and place.n_bytes() == _HEAD + starts.nbytes + 4 * int(starts[-1])
+def _read(path: str, head: bytes, n_words: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """`starts` and `documents` of a file with this head that is as long as it says; None if there is none."""
+    with (
+        store_errors("read", path, FileNotFoundError),
+        suppress(FileNotFoundError),
+        Path(path).open("rb") as file,
+    ):
+        if file.read(_HEAD) != head:
+            return None
+        starts = np.fromfile(file, "<i8", n_words + 1)
+        ascend = len(starts) == n_words + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
+        if ascend and os.fstat(file.fileno()).st_size == _HEAD + starts.nbytes + 4 * int(starts[-1]):
+            return starts, _documents(file, starts, "r")
+    return None
 
 
 def _write(corpus: Corpus, path: str, head: bytes) -> None:
@@ -131,7 +142,7 @@ def _write(corpus: Corpus, path: str, head: bytes) -> None:
         left = 4 * int(starts[-1])
         while left:  # written, because a full disk is an error here, but ends the process when a map finds it
             left -= file.write(bytes(min(left, 1 << 24)))
-    _, documents = _arrays(path, corpus.n_words, "r+")
+    documents = _documents(path, starts, "r+")
     after, first = starts[:-1].copy(), 0
     for block in corpus.blocks():
         indptr, words = frozen(block.indptr, np.int64), frozen(block.words, np.int32)
@@ -139,10 +150,9 @@ def _write(corpus: Corpus, path: str, head: bytes) -> None:
         first += block.n_docs
 
 
-def _arrays(path: str, n_words: int, mode: Any = "r") -> tuple[np.ndarray, np.ndarray]:
-    """`starts` and `documents` of a file."""
-    starts = np.fromfile(path, "<i8", n_words + 1, offset=_HEAD)
+def _documents(file: Any, starts: np.ndarray, mode: Any) -> np.ndarray:
+    """`documents` of a file, which is open or given by its path."""
     n_entries = int(starts[-1])
     if not n_entries:
-        return starts, np.zeros(0, np.uint32)
-    return starts, np.memmap(path, "<u4", mode, _HEAD + starts.nbytes, (n_entries,)).view(np.ndarray)
+        return np.zeros(0, np.uint32)
+    return np.memmap(file, "<u4", mode, _HEAD + starts.nbytes, (n_entries,)).view(np.ndarray)

@@ -22,19 +22,28 @@ from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks, with_counts
+from bigtopic.evaluation.held_out import check_tokens, kernel_seed, ratio_of_sums
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    documents_of,
+    in_source_order,
+    learned_model,
+    over_blocks,
+    with_counts,
+)
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT, ROW_TOPICS
 from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
+from bigtopic.wording import counted
 
 __all__ = [
     "RecordDistribution",
     "RecordScore",
+    "dual_model_of",
     "log_records",
     "record_distribution_of",
     "split_records",
@@ -76,26 +85,51 @@ class RecordDistribution:
         marginal: np.ndarray = self.of_rows(rows) @ self.joint.sum(axis=1)
         return marginal
 
+    def check(self, block: Block) -> None:
+        """Check that the rows of a block are the model's.
+
+        Raises
+        ------
+        InputError
+            When one is not.
+        """
+        n_rows = self.row_topics.n_rows
+        if block.rows.max(initial=0) >= n_rows:
+            raise InputError(
+                f"{argument('records')}: row {block.rows.max()} of the source is not one of the model's {n_rows} rows; "
+                "give records of the rows that it learned from"
+            )
+
     def column_probabilities(self, rows: Any) -> np.ndarray:
         """p(column | row), float64 (n, n_columns)."""
         weights = self.of_rows(rows) @ self.joint
         return weights / weights.sum(axis=1, keepdims=True) @ self.of_columns().T
 
 
-def record_distribution_of(model: Any) -> RecordDistribution:
-    """The distributions of a fitted `DualTopicModel`, or of its `TopicModel`.
+def dual_model_of(model: Any) -> TopicModel:
+    """The `TopicModel` of a fitted `DualTopicModel`, or that `TopicModel` itself.
 
     Raises
     ------
     SettingError
         When it is neither.
     """
-    known = getattr(model, "_model", model)
-    if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
+    known = learned_model(model)
+    if known is None or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no row topics; give a fitted DualTopicModel, or score "
-            "a model of documents with bigtopic.evaluate.held_out_records or log_predictive"
+            f"{argument('model')}: {type(model).__name__} has no row topics; "
+            + either(
+                "give a fitted DualTopicModel, or score a model of documents with "
+                "bigtopic.evaluate.held_out_records or log_predictive",
+                "give a model of dual topics ('bigtopic train --method dual-mf'), or score it with 'bigtopic evaluate'",
+            )
         )
+    return known
+
+
+def record_distribution_of(model: Any) -> RecordDistribution:
+    """The distributions of a dual topic model, see `dual_model_of`."""
+    known = dual_model_of(model)
     array = known.estimate(JOINT)
     joint = array.gather(None)[:, : array.n_components].astype(np.float64)
     return RecordDistribution(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
@@ -115,6 +149,7 @@ def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:
 
 
 _STEP = 1 << 16  # documents read together for figures
+_PAIRS = 1 << 14  # entries whose topics are in memory
 
 
 def split_records(
@@ -154,14 +189,13 @@ def test_counts(block: Block, test_size: float, seed: int) -> np.ndarray:
     Raises
     ------
     InputError
-        When counts are fractional.
+        When counts are fractional, or beyond 2^24.
     """
     from bigtopic.evaluation import _kernels
 
-    if (block.counts != np.floor(block.counts)).any():
-        raise InputError("the corpus has fractional counts, which are not records; give a corpus of counts")
+    check_tokens(block.counts, "give a corpus of counts of records")
     counts = np.empty(len(block.counts), np.float32)
-    _kernels.observed_tokens(block.indptr, block.counts, block.rows, seed, test_size, counts)
+    _kernels.observed_tokens(block.indptr, block.counts, block.rows, kernel_seed(seed), test_size, counts)
     return counts
 
 
@@ -210,14 +244,15 @@ class _ChosenRecords:
         return document_tokens(self.read(start, stop))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RecordScore(Result):
     """The score of held-out records, see `log_records`.
 
     Attributes
     ----------
-    value, standard_error : mean of log p(column | row), in nats per record; its error over rows
-    joint, joint_standard_error : mean of log p(row, column), likewise
+    value, standard_error : mean of log p(column | row), in nats per record; its error over rows, too small where a few
+        rows have most of the records
+    joint, joint_standard_error : mean of log p(row, column), likewise; its error needs more rows
     n_records, n_rows : that were scored
     unknown_share : share of the records whose column the model does not know
     """
@@ -234,6 +269,22 @@ class RecordScore(Result):
         "value", "standard_error", "perplexity", "joint", "joint_standard_error", "joint_perplexity", "n_records",
         "n_rows", "unknown_share",
     )  # fmt: skip
+
+    def text(self) -> str:
+        return f"{self.value:.4f} ± {self.standard_error:.4f} nats per record"
+
+    def details(self) -> dict[str, str]:
+        return {
+            "perplexity": f"{self.perplexity:,.1f}",
+            "joint": f"{self.joint:.4f} ± {self.joint_standard_error:.4f} nats per record",
+            "joint perplexity": f"{self.joint_perplexity:,.1f}",
+            "scored": f"{counted(self.n_records, 'record')} of {counted(self.n_rows, 'row')}",
+            "unknown columns": f"{self.unknown_share:.1%} of the records" if self.unknown_share else "",
+        }
+
+    def __repr__(self) -> str:
+        details = "".join(f", {label} {text}" for label, text in self.details().items() if text)
+        return f"RecordScore({self.text()}{details})"
 
     @property
     def perplexity(self) -> float:
@@ -256,8 +307,7 @@ def log_records(
     model : a fitted `DualTopicModel`
     records : corpus, or its path, of the held-out records alone; rows are matched by their row in the source, columns
         by name
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Raises
     ------
@@ -266,11 +316,10 @@ def log_records(
     InputError
         When a row is not one of the model's, or the model knows no record's column.
     """
-    corpus, known = documents_of(records, "records"), getattr(model, "_model", model)
-    distribution = record_distribution_of(model)
-    measure = partial(_of_block, distribution, mapping(corpus.vocabulary, known.vocabulary))
-    pieces = list(over_blocks(measure, corpus, "scoring", client, n_threads))
-    conditional, joint, n_records, everything = (np.concatenate(own) for own in zip(*pieces, strict=True))
+    corpus, known = documents_of(records, "records"), dual_model_of(model)
+    of_block = partial(_of_block, record_distribution_of(known), mapping(corpus.vocabulary, known.vocabulary))
+    arrays = in_source_order(over_blocks(of_block, corpus, "scoring", client, n_threads))
+    _, conditional, joint, n_records, everything = arrays
     scored = n_records > 0
     if not scored.any():
         raise InputError(
@@ -283,18 +332,16 @@ def log_records(
 
 
 def _of_block(pairs: RecordDistribution, id_map: np.ndarray | None, block: Block) -> tuple[np.ndarray, ...]:
-    """Of each row: sums of log p(column | row) and of log p(row, column), records scored, and all records."""
-    n_rows = pairs.row_topics.n_rows
-    if block.rows.max(initial=0) >= n_rows:
-        raise InputError(
-            f"records: row {block.rows.max()} of the source is not one of the model's {n_rows} rows; give records of "
-            "the rows that it learned from"
-        )
+    """Each row, its sums of log p(column | row) and log p(row, column), its scored records, and all its records."""
+    pairs.check(block)
     columns = block.words if id_map is None else id_map[block.words]
     row_of, known = np.repeat(np.arange(block.n_docs), np.diff(block.indptr)), columns >= 0
-    at, counts = row_of[known], block.counts[known].astype(np.float64)
-    log_joint = np.log(pairs.joint_probability(block.rows[at], columns[known]))
+    at, columns, counts = row_of[known], columns[known], block.counts[known].astype(np.float64)
+    log_joint = np.zeros(len(at))
+    for start in range(0, len(at), _PAIRS):
+        some = slice(start, start + _PAIRS)
+        log_joint[some] = np.log(pairs.joint_probability(block.rows[at[some]], columns[some]))
     sums = [np.bincount(at, weights, block.n_docs) for weights in (counts * log_joint, counts)]
     marginal = np.log(pairs.row_probability(block.rows))
     everything = np.bincount(row_of, block.counts, block.n_docs)
-    return sums[0] - sums[1] * marginal, sums[0], sums[1], everything
+    return block.rows, sums[0] - sums[1] * marginal, sums[0], sums[1], everything

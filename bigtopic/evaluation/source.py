@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
+from bigtopic.support.numbers import is_whole
 
-__all__ = ["FLOOR", "Largest", "TopicSource", "labels_of", "top_words", "topics_of"]
+__all__ = [
+    "FLOOR",
+    "NO_COMMON_WORD",
+    "Largest",
+    "TopicSource",
+    "labels_of",
+    "rows_of",
+    "top_words",
+    "topics_of",
+]
 
 FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
-_ROWS = 1 << 15
+NO_COMMON_WORD = "the models share no word; compare models of the same language and tokeniser"
+_ROWS = 1 << 15  # words at a time
 
 
 class TopicSource(Protocol):
@@ -63,6 +75,19 @@ class DenseTopics:
         return self.topic_words[ids]
 
 
+@dataclass(frozen=True, eq=False)
+class WithPrior:
+    """The topics of another source, with a document-topic prior of the caller's."""
+
+    source: Any
+    doc_topic_prior: np.ndarray
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # which copies and pickles look up before there is a source
+            raise AttributeError(name)
+        return getattr(self.source, name)
+
+
 def labels_of(source: Any) -> list[str]:
     """What people call each topic, see `LDA.set_topic_labels`; "" where they have not said."""
     labels = getattr(source, "labels", None) or [None] * source.n_components
@@ -79,8 +104,9 @@ def topics_of(
     model : an estimator of this package; a fitted scikit-learn model (`components_`); a gensim model
         (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
-        fitted vectoriser. None matches columns by position
-    doc_topic_prior : a number or (n_components,); None for the model's own, or 1 / n_components for an array
+        fitted vectoriser, or {word: column}. None matches columns by position
+    doc_topic_prior : a number or (n_components,), of a model that has one, too; None for the model's own, or
+        1 / n_components for an array
     name : of the argument, for errors
 
     Raises
@@ -92,10 +118,15 @@ def topics_of(
     VocabularyMismatch
         When the vocabulary does not have one word per column.
     """
-    if hasattr(model, "topic_source"):
-        return model.topic_source()
-    if hasattr(model, "gather") and hasattr(model, "n_components"):
-        return model
+    if isinstance(model, type):
+        raise SettingError(
+            f"{name}: {model.__name__} is a class, which has no topics; give a fitted model of it"
+        )
+    if hasattr(model, "topic_source") or (hasattr(model, "gather") and hasattr(model, "n_components")):
+        source = model.topic_source() if hasattr(model, "topic_source") else model
+        if doc_topic_prior is not None:
+            source = WithPrior(source, _prior(doc_topic_prior, source.n_components))
+        return source
     if hasattr(model, "get_topics") and hasattr(model, "id2word"):
         weights = model.get_topics()
         words = [model.id2word[i] for i in range(weights.shape[1])] if vocabulary is None else vocabulary
@@ -115,12 +146,15 @@ def _as_matrix(model: Any, name: str) -> np.ndarray:
         found = f"an array of shape {model.shape}" if weights is model else type(model).__name__
         raise SettingError(
             f"{name}: {found} has no topics; give a fitted estimator (bigtopic.load_model reads a saved "
-            "one), a scikit-learn or gensim model, or an array of shape (n_components, n_words)"
+            "one), a scikit-learn or gensim model, an array of shape (n_components, n_words), or what bigtopic.foreign "
+            "makes of another library's model"
         )
     return weights
 
 
 def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopics:
+    if weights.ndim != 2:
+        raise SettingError(f"{name}: its topics have shape {weights.shape}, not (n_components, n_words)")
     if weights.dtype.kind not in "biuf":
         raise InputError(
             f"{name}: topic weights must be numbers, not {weights.dtype}; convert them, as with astype(float)"
@@ -132,30 +166,34 @@ def _dense(weights: np.ndarray, words: Any, prior: Any, name: str) -> DenseTopic
     n_components, n_words = weights.shape
     known = Vocabulary(size=n_words) if words is None else _vocabulary(words)
     if known.size != n_words:
+        instead = "the matrix transposed" if known.size == n_components else "one word for each column"
         raise VocabularyMismatch(
             f"the topics have shape ({n_components}, {n_words}), topics by words, but the vocabulary has "
-            f"{known.size} words; give one word for each column"
+            f"{known.size} words; give {instead}"
         )
     topic_words = weights.T / weights.max(axis=1)  # first, as a sum of large weights is infinite
     topic_words /= topic_words.sum(axis=0)
-    topic_words = np.maximum(topic_words, FLOOR)
+    np.maximum(topic_words, FLOOR, out=topic_words)
     topic_words /= topic_words.sum(axis=0)
     return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
 
 
 def _vocabulary(words: Any) -> Vocabulary:
-    if hasattr(words, "get_feature_names_out"):  # a vectoriser
-        words = words.get_feature_names_out()
-    if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
-        words = words.vocabulary.with_counts(None, None)
-    words = getattr(words, "vocabulary", words)  # a corpus
-    assert isinstance(words, Iterable)
-    return words if isinstance(words, Vocabulary) else Vocabulary(list(words))
+    if isinstance(words, Corpus):
+        counted = words.counted  # else its frequencies are of more documents than the view has
+        return words.vocabulary if counted else words.vocabulary.with_counts(None, None)
+    if isinstance(words, str | set | frozenset):  # in no order
+        raise SettingError(
+            f"{argument('vocabulary', words)}: give a list of words, a corpus, or a vectoriser"
+        )
+    return words if isinstance(words, Vocabulary) else Vocabulary(read_vocabulary(words))
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
-
-    values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    try:
+        values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    except (TypeError, ValueError):  # no numbers, or not as many everywhere
+        values = np.full(n_components, np.nan)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
@@ -163,6 +201,13 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
             f"{SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}, found {prior!r}"
         )
     return np.broadcast_to(values, (n_components,)).copy()
+
+
+def rows_of(source: TopicSource, dtype: Any = np.float64) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All words in blocks: ids, int32 (n,), and p(word | topic), (n, n_components)."""
+    for start in range(0, source.n_words, _ROWS):
+        ids = np.arange(start, min(start + _ROWS, source.n_words), dtype=np.int32)
+        yield ids, source.gather(ids).astype(dtype, copy=False)
 
 
 @renamed(n="n_top")
@@ -179,14 +224,13 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
     SettingError
         When `n_top` is not between 1 and the size of the vocabulary.
     """
-    if not 1 <= n_top <= source.n_words:
+    if not is_whole(n_top) or not 1 <= n_top <= source.n_words:
         raise SettingError(
-            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
+            f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top!r}"
         )
     found = Largest(source.n_components, n_top)
-    for start in range(0, source.n_words, _ROWS):
-        rows = np.arange(start, min(start + _ROWS, source.n_words))
-        found.add(rows, source.gather(rows.astype(np.int32)))
+    for ids, rows in rows_of(source, np.float32):
+        found.add(ids, rows)
     return found.positions, found.values
 
 

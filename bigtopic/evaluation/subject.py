@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import OR_NONE, InputError, SettingError, argument
 from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
 from bigtopic.inference.infer import topics_of_block, work_of
 from bigtopic.kernels import load
@@ -23,6 +23,7 @@ from bigtopic.plan.slices import make_docs
 from bigtopic.state.axes import mapping
 from bigtopic.state.lazy_array import padded
 from bigtopic.state.model import TopicModel
+from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = [
@@ -31,9 +32,11 @@ __all__ = [
     "Inference",
     "OwnInference",
     "Subject",
+    "checked_threads",
     "documents_of",
     "fold_in",
-    "local_docs",
+    "in_source_order",
+    "learned_model",
     "over_blocks",
     "topic_rows",
     "with_counts",
@@ -73,6 +76,12 @@ def documents_of(corpus: Any, name: str = "corpus") -> Corpus:
     return corpus
 
 
+def learned_model(model: Any) -> TopicModel | None:
+    """What an estimator of this package has learned; None before `fit`, and of a model of another kind."""
+    known = getattr(model, "_model", model)
+    return known if isinstance(known, TopicModel) else None
+
+
 def over_blocks(
     measure: Callable[..., Any],
     corpus: Corpus,
@@ -84,11 +93,11 @@ def over_blocks(
     """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
 
     With `texts`, it is `measure(block, the documents' texts)`. Workers read their own blocks; `measure` is sent to them
-    once.
+    once. A thread that infers topics holds a few arrays of distinct words of its block x topics, in float32.
     """
 
     client = resolve_client(client)
-    workers = {"client": client, "n_threads": n_threads or default_threads()}
+    workers = {"client": client, "n_threads": checked_threads(n_threads)}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
     with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
         for n_docs, result in bounded_map(
@@ -96,6 +105,26 @@ def over_blocks(
         ):
             progress.update(n_docs)
             yield result
+
+
+def in_source_order(pieces: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    """The arrays of all pieces, each joined and ordered by source row, of which a piece's first array has those."""
+    joined = [np.concatenate(arrays) for arrays in zip(*pieces, strict=True)]
+    order = np.argsort(joined[0], kind="stable")
+    return [array[order] for array in joined]
+
+
+def checked_threads(n_threads: Any) -> int:
+    """The number of threads, all processors for None.
+
+    Raises
+    ------
+    SettingError
+        When it is not a whole number of at least 1.
+    """
+    if n_threads is not None and (not is_whole(n_threads) or n_threads < 1):
+        raise SettingError(f"{argument('n_threads', n_threads)}: must be a whole number, 1 or more{OR_NONE}")
+    return int(n_threads or default_threads())
 
 
 class _Task:
@@ -134,19 +163,8 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
 
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
-    rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
+    np.maximum(source.gather(ids), FLOOR, out=rows[:, : source.n_components])
     return rows
-
-
-def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
-    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,). In the
-    corpus' order, so that all models are asked for the same tokens."""
-
-    without_authors = Block(block.indptr, block.words, block.counts, block.rows)
-    docs, axes = make_docs(without_authors, n_words, id_map, in_order=False)
-    ids = axes["word"]
-    assert ids is not None
-    return docs, ids
 
 
 def with_counts(docs: Any, counts: np.ndarray) -> Any:
@@ -229,13 +247,18 @@ class Subject:
         SettingError
             When the model is not a fitted estimator of this package.
         """
-        model = getattr(self.model, "_model", None)
-        if not isinstance(model, TopicModel):
+        model = learned_model(self.model)
+        if model is None:
             raise SettingError(
-                f"{argument('inference', 'own')}: {type(self.model).__name__} has no inference that bigtopic knows; "
+                f"{argument('inference', 'own')}: {kind_of(self.model)} has no inference that bigtopic knows; "
                 f"give a fitted estimator of this package, or use {argument('inference', 'common')}"
             )
         return OwnInference(model.estimates(), work_of(model, self.corpus))
+
+
+def kind_of(model: Any) -> str:
+    """What a model is, for messages: its class, or what it says of itself."""
+    return str(getattr(model, "kind", type(model).__name__))
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +289,17 @@ class Inference:
     id_map: np.ndarray | None
     n_words: int
 
+    def known(self, block: Block) -> tuple[Docs, np.ndarray]:
+        """Documents of the words that the model knows, without authors; its ids of these words, int32 (docs.n_words,).
+
+        In the corpus' order, so that all models are asked for the same tokens.
+        """
+        without_authors = Block(block.indptr, block.words, block.counts, block.rows)
+        docs, axes = make_docs(without_authors, self.n_words, self.id_map, in_order=False)
+        ids = axes["word"]
+        assert ids is not None
+        return docs, ids
+
 
 class Documents:
     """One block of documents as measures see it; what several of them need is computed once.
@@ -292,7 +326,10 @@ class Documents:
 
     @cached_property
     def doc_topics(self) -> np.ndarray:
-        """Posterior mean of the topics of each document, float32 (n_docs, n_components)."""
+        """Posterior mean of the topics of each document, float32 (n_docs, n_components).
+
+        By `fold_in`, until the Dirichlet parameters move by less than 0.001 on average, or for 100 iterations.
+        """
         inference = self._inferring()
         rows = topic_rows(inference.source, self.ids)
         return fold_in(self.docs, rows, inference.source, _MAX_ITER, _TOLERANCE)
@@ -305,11 +342,11 @@ class Documents:
 
     @cached_property
     def _known(self) -> tuple[Docs, np.ndarray]:
-        """Documents of the words the model knows, and the model's ids of these words. See `local_docs`."""
-        inference = self._inferring()
-        return local_docs(self.block, inference.n_words, inference.id_map)
+        return self._inferring().known(self.block)
 
     def _inferring(self) -> Inference:
         if self._inference is None:
-            raise SettingError("a measure that looks at documents' topics must declare doc_topics=True")
+            raise SettingError(
+                "a measure that asks for doc_topics, docs, ids or tokens of documents must declare doc_topics=True"
+            )
         return self._inference

@@ -70,7 +70,7 @@ def make_run(
     -----
     BigtopicWarning
         When replicas have nothing to do: each pass is one update, or the run ends before they begin. When the run
-        ends before a learned prior begins to move.
+        ends before a learned prior begins to move. When an asynchronous run has one update a pass.
     """
     method, kernel, hyper = model.method, model.method.load_kernel(), model.hyper()
     burn_in = kernel.burn_in(hyper.options)
@@ -82,9 +82,13 @@ def make_run(
             f"{argument('schedule')}: updates of method {method.name!r} cannot begin from the same params, because "
             f"{why}; leave it out"
         )
-    asynchronous = asynchronous and (_n_rounds(corpus, batch_size) > 1 or total_docs is None)
     if asynchronous:
-        _check_asynchronous(_n_rounds(corpus, batch_size), replicas, schedule)
+        if _n_rounds(corpus, batch_size) == 1 and total_docs is None and not method.asynchronous:
+            warn(
+                f"{argument('asynchronous', True)}: each pass is one update, for which no other can be late; choose a "
+                f"smaller {argument('batch_size')}"
+            )
+        _check_asynchronous(replicas, schedule)
         replicas, schedule = 1, ONE_BY_ONE
     plan = _plan(model, kernel, corpus, batch_size, slice_size, order, replicas, replica_updates, schedule)
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
@@ -191,13 +195,8 @@ def _check_burn_in(method: Method, burn_in: int) -> None:
         )
 
 
-def _check_asynchronous(n_rounds: int, replicas: int | None, schedule: Schedule | None) -> None:
+def _check_asynchronous(replicas: int | None, schedule: Schedule | None) -> None:
     where = argument("asynchronous", True)
-    if n_rounds == 1:
-        raise SettingError(
-            f"{where}: each pass is one update, for which nothing can come early or late; give a smaller "
-            f"{argument('batch_size')}"
-        )
     if replicas is not None and replicas > 1:
         raise SettingError(
             f"{where} has no exchanges between {argument('replicas', replicas)}; leave one of them out"

@@ -26,7 +26,9 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["Minibatch", "Push", "Shape", "pulled", "pushed", "read_minibatch", "shapes_of"]
+__all__ = ["READ_AHEAD", "Minibatch", "Push", "Shape", "pulled", "pushed", "read_minibatch", "shapes_of"]
+
+READ_AHEAD = 2  # minibatches that are read, besides those in flight
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bigtopic.errors import ModelError
 from bigtopic.learning import executors, sharing
-from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.executors.base import Executor, Until
 from bigtopic.learning.executors.choice import choose, idle_threads
 from bigtopic.learning.history import History
 from bigtopic.learning.memory.estimate import WorkerMemory, check_memory, fitting_threads
@@ -255,9 +255,8 @@ class _Loop:
         while self.model.cursor.round < self.run.plan.n_rounds:
             due = min((n for n in (score_due, self.history.next_watch()) if n is not None), default=None)
             n = None if due is None else due - self.model.cursor.step
-            updates = self.engine.advance(
-                self.model.params, self.model.cursor, n, self._seconds_left(), n_passes
-            )
+            until = Until(n, self._seconds_left(), n_passes)
+            updates = self.engine.advance(self.model.params, self.model.cursor, until)
             for params, reports in updates:
                 self._take(params, reports)
                 self._save(due)

@@ -132,7 +132,7 @@ class Arrivals:
 
     Parameters
     ----------
-    client : whose futures are awaited; None for those of a pool of threads
+    client : whose futures are awaited; None for futures of a pool of threads
     """
 
     def __init__(self, client: Any = None) -> None:

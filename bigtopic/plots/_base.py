@@ -18,7 +18,7 @@ from bigtopic.evaluation.base import (
     renamed_settings,
     text_faults,
 )
-from bigtopic.evaluation.measuring import Evaluation, results_of
+from bigtopic.evaluation.measuring import Evaluation, evaluation_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.state.contract.rules import check_arguments
 from bigtopic.support import discovery
@@ -207,8 +207,7 @@ def draw(
     elif not hasattr(figure, "subplots"):
         raise SettingError(f"figure: must be a matplotlib Figure or SubFigure, found {type(figure).__name__}")
     asked = measures.chosen(plot.measures) if subject.documents is not None and plot.measures else []
-    results = results_of(asked, subject, values, client, n_threads) if asked else []
-    evaluation = Evaluation(list(zip(asked, results, strict=True)))
+    evaluation = evaluation_of(asked, subject, values, client, n_threads)
     with noting(f"plot {plot.name!r}"):
         plot.draw(figure, subject, evaluation, values)
     return figure

@@ -5,7 +5,7 @@ A candidate whose error bar reaches the line is within one standard error of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -22,15 +22,20 @@ _LINES = ("-", "--", ":", "-.")
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     found = subject.model
     across = _across(found.candidates)
-    places = [i if across is None else own[across] for i, own in enumerate(found.candidates)]
     lines: dict[str, list[int]] = {}
     for i, own in enumerate(found.candidates):
         lines.setdefault(_named(own, across), []).append(i)
     resize(figure, 7, 4)
     axes = figure.subplots()
     values, errors = np.array(found.differences).T
+    if across is None:
+        places = _draw_names(axes, list(lines), [_named(own, None) for own in found.candidates])
+        lines = {"": list(range(len(places)))}
+    else:
+        places = [own[across] for own in found.candidates]
     for number, (name, members) in enumerate(lines.items()):
-        _draw_line(axes, number, name, [(places[i], values[i], errors[i]) for i in members])
+        points = [(places[i], values[i], errors[i]) for i in members]
+        _draw_line(axes, "none" if across is None else _LINES[number % len(_LINES)], number, name, points)
     chosen = found.best_index_
     axes.plot(
         places[chosen], values[chosen], "o", markersize=13, fillstyle="none", color="#D55E00", label="chosen"
@@ -62,14 +67,25 @@ def _named(own: Mapping[str, Any], across: str | None) -> str:
     return label(", ".join(f"{name}={value}" for name, value in others.items()), 60)
 
 
-def _draw_line(axes: Any, number: int, name: str, points: list[tuple[float, float, float]]) -> None:
+def _draw_names(axes: Any, names: list[str], of_candidates: list[str]) -> list[int]:
+    """Write the names below the axis, which has a place for each; returns the places of the candidates."""
+    axes.set_xticks(range(len(names)), names, fontsize="small", **AS_IT_IS)
+    if len(names) > 3:
+        axes.tick_params("x", rotation=20)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    return [names.index(name) for name in of_candidates]
+
+
+def _draw_line(
+    axes: Any, line: str, number: int, name: str, points: Sequence[tuple[float, float, float]]
+) -> None:
     """Candidates with their errors, and a line through their means where several have the same place."""
     style = {"color": ACCENT, "alpha": max(0.4, 1 - 0.2 * (number // len(_LINES)))}
     xs, ys, errors = zip(*sorted(points), strict=True)
     axes.errorbar(xs, ys, np.nan_to_num(errors), fmt="o", markersize=4, capsize=3, linewidth=1, **style)
     places = sorted(set(xs))
     means = [np.mean([y for x, y in zip(xs, ys, strict=True) if x == place]) for place in places]
-    axes.plot(places, means, _LINES[number % len(_LINES)], linewidth=1.2, label=name or None, **style)
+    axes.plot(places, means, linestyle=line, linewidth=1.2, label=name or None, **style)
 
 
 PLOT = Plot(

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, VocabularyMismatch, argument
-from bigtopic.evaluation.source import Largest
-from bigtopic.questions.words import rows_of
+from bigtopic.errors import SettingError, argument
+from bigtopic.evaluation.runs.alignment import together, topic_distances
+from bigtopic.evaluation.source import Largest, rows_of
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
@@ -59,29 +59,11 @@ def similarity(source: Any, other: Any = None, measure: str = "hellinger") -> np
     if measure not in MEASURES:
         raise SettingError(f"{argument('measure', measure)}: choose one of {', '.join(MEASURES)}")
     other = source if other is None else other
-    power = 0.5 if measure == "hellinger" else 1.0
-    products = np.zeros((source.n_components, other.n_components))
-    for _, mine, theirs in _together(source, other):
-        products += (mine**power).T @ theirs**power
     if measure == "hellinger":
-        return np.asarray(1 - np.sqrt(np.clip(1 - products, 0, 1)))
+        return 1 - topic_distances(source, other, measure)
+    products = sum(mine.T @ theirs for _, mine, theirs in together(source, other))
     own, others = (np.sqrt(sum((rows**2).sum(axis=0) for _, rows in rows_of(one))) for one in (source, other))
     return np.asarray(np.minimum(products / np.outer(own, others), 1.0))
-
-
-def _together(source: Any, other: Any) -> Any:
-    """Blocks of words: ids, p(word | topic) in the first model, and in the other, 0 where it lacks the word."""
-    ids_of = None if other is source else source.vocabulary.mapping_to(other.vocabulary)
-    if ids_of is not None and (ids_of < 0).all():
-        raise VocabularyMismatch(
-            "the models share no word; compare models of the same language and tokeniser"
-        )
-    for ids, mine in rows_of(source):
-        theirs = mine
-        if ids_of is not None:
-            theirs, known = np.zeros((len(ids), other.n_components)), ids_of[ids] >= 0
-            theirs[known] = other.gather(ids_of[ids][known].astype(np.int32))[:, : other.n_components]
-        yield ids, mine, theirs
 
 
 def similar_pairs(scores: np.ndarray, topic: int | None, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +108,7 @@ def _fallen(source: Any, other: Any, mine: np.ndarray, theirs: np.ndarray, n: in
     """Words of the first model whose probability is lower in the other by most, for each pair of topics."""
 
     best = Largest(len(mine), min(n, source.n_words))
-    for ids, own, others in _together(source, other):
+    for ids, own, others in together(source, other):
         best.add(ids, own[:, mine] - others[:, theirs])
     names = source.vocabulary
     return [

@@ -23,18 +23,17 @@ topic models", 2012 (lift).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.source import Largest, labels_of
+from bigtopic.evaluation.source import Largest, labels_of, rows_of
 
-__all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels", "topics_of_words"]
+__all__ = ["ORDERS", "best_words", "shares_of", "top_labels", "topics_of_words"]
 
-ROWS = 1 << 15  # words read at a time
 FREX_CELLS = 1 << 26  # 256 MiB of float32
 ORDERS = ("probability", "relevance", "frex", "lift")
 
@@ -43,13 +42,6 @@ def shares_of(source: Any) -> np.ndarray:
     """p(topic), float64 (n_components,): of the model's weights where it has them, else all the same."""
     weights = np.asarray(getattr(source, "weights", np.ones(source.n_components)), np.float64)
     return weights / weights.sum()
-
-
-def rows_of(source: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All words in blocks: ids, int64 (n,), and p(word | topic), float64 (n, n_components)."""
-    for start in range(0, source.n_words, ROWS):
-        ids = np.arange(start, min(start + ROWS, source.n_words))
-        yield ids, source.gather(ids.astype(np.int32))[:, : source.n_components].astype(np.float64)
 
 
 def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[str, list[list[str]]]:
@@ -140,7 +132,7 @@ def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str
     if not isinstance(words, Iterable):
         raise SettingError(f"words={words!r}: give a word, or several")
     names = [words] if isinstance(words, str) else [str(word) for word in words]
-    rows = source.gather(_ids(source, names).astype(np.int32))[:, : source.n_components].astype(np.float64)
+    rows = source.gather(_ids(source, names).astype(np.int32)).astype(np.float64)
     logs = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
     shares = shares_of(source)
     joint = np.log(shares) + logs.sum(axis=0)

@@ -26,7 +26,7 @@ _Target = TypeVar("_Target", bound=Callable[..., Any])
 Names = Mapping[str, str]  # {our name: names in other libraries}
 
 ARGUMENTS: Names = {
-    "n_components": "num_topics n_topics nr_topics topics k",
+    "n_components": "num_topics n_topics nr_topics topics k K",
     "n_row_topics": "n_components",
     "n_column_topics": "n_components",
     "max_iter": "passes n_iter num_iterations epochs n_epochs",
@@ -55,7 +55,8 @@ ARGUMENTS: Names = {
     "max_features": "keep_n",
     "drop": "stop_words stopwords",
     "test_size": "train_size",
-    "measure": "coherence",
+    "measure": "coherence measures scoring metric",
+    "folds": "cv n_folds n_splits",
 }
 
 # Arguments of the constructors of other libraries' models

@@ -27,6 +27,7 @@ from timing import Timer, Timing
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.learning.executors.base import Until
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.remembering import NoState
@@ -157,7 +158,7 @@ class Sampler:
     def one_pass(self) -> None:
         """Every document once."""
         step = self._cursor.step
-        for _, reports in self._executor.advance(self._params, self._cursor):
+        for _, reports in self._executor.advance(self._params, self._cursor, Until()):
             step += len(reports)
         self._cursor = Cursor(self._cursor.pass_number + 1, 0, step)
         self._state.end_pass(self._cursor.pass_number)

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import source_file
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import source_file
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import InputError
 
@@ -57,7 +57,7 @@ def test_the_page_is_checked_before_the_report_is_made(model, tmp_path, monkeypa
 
 
 def test_json_has_null_for_numbers_that_it_cannot_hold(capsys):
-    _show.to_json({"score": float("-inf"), "topics": [float("nan"), 1.5]})
+    terminal.to_json({"score": float("-inf"), "topics": [float("nan"), 1.5]})
     assert json.loads(capsys.readouterr().out) == {"score": None, "topics": [None, 1.5]}
 
 

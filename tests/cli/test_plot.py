@@ -42,7 +42,7 @@ def test_a_picture_goes_to_standard_output(ending, model, tmp_path):
 
 
 def test_a_terminal_gets_no_bytes_of_a_picture(model, monkeypatch):
-    monkeypatch.setattr("bigtopic.cli.plot._to_terminal", lambda: True)
+    monkeypatch.setattr("bigtopic.cli.support.terminal.is_terminal", lambda: True)
     shown = run("plot", "topics", model, "--out", "-", "--to", "png", code=2).output
     assert "terminal" in shown and "> topics.png" in shown
 

@@ -87,6 +87,10 @@ def test_every_shell_has_a_script(shell):
         (["train", "--method"], "online-cv", "online-cvb0"),
         (["ingest", "--format"], "json", "json_lines"),
         (["plot"], "hist", "history"),
+        (["sweep"], "--topi", "--topics"),
+        (["evaluate", "--measure"], "left", "left-to-right"),
+        (["task"], "it", "items"),
+        (["intrusion"], "w", "write"),
         (["nonsense"], "", None),
     ],
 )

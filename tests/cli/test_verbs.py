@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bigtopic import methods
 from bigtopic.cli import main
-from bigtopic.cli._options import duration
+from bigtopic.cli.support.parameters import duration
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -29,8 +29,11 @@ VERBS = [
     "verify",
     "methods",
     "train",
+    "sweep",
     "topics",
     "evaluate",
+    "task",
+    "intrusion",
     "infer",
     "similar",
     "report",
@@ -232,8 +235,14 @@ def test_verbs_work_on_a_scheduler(corpus, model, tmp_path):
     with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
         address = cluster.scheduler_address
         run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--scheduler", address)
-        shown = run("evaluate", model, corpus, "--json", "--scheduler", address).stdout
-    assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").stdout)
+        run("train", corpus, tmp_path / "a.zarr", "--topics", 2, "--passes", 1, "--method", "author-vb")
+        asked = [
+            ("evaluate", model, corpus),
+            ("sweep", corpus, "--topics", "2,3", "--passes", 1),
+            ("task", "authors", tmp_path / "a.zarr", corpus, "--k", 1),
+        ]
+        shown = [run(*one, "--json", "--scheduler", address).stdout for one in asked]
+    assert [json.loads(one) for one in shown] == [json.loads(run(*one, "--json").stdout) for one in asked]
 
 
 @pytest.mark.parametrize("content", ["[1]", '{"attributes": 5}', "[" * 100_000, "\x00"])

@@ -16,7 +16,7 @@ import pytest
 import bigtopic as bt
 from bigtopic import errors, plots
 from bigtopic.cli import main
-from bigtopic.cli._options import connected
+from bigtopic.cli.support.parameters import connected
 from bigtopic.errors import (
     BigtopicWarning,
     ModelError,

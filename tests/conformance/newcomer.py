@@ -22,7 +22,7 @@ from uuid import uuid4
 import cloudpickle
 
 from bigtopic.learning.documents import Documents
-from bigtopic.learning.executors.base import Arrays, Executor
+from bigtopic.learning.executors.base import Arrays, MapReduceExecutor
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import InMemory, remembering
 from bigtopic.learning.run import Run
@@ -69,7 +69,7 @@ class Processes:
             self._pools.popitem()[1].shutdown()
 
 
-class ProcessExecutor(Executor):
+class ProcessExecutor(MapReduceExecutor):
     """Runs rounds on processes. Each gets the run once, and the params with every node of the merge tree.
 
     What a kernel remembers within a round travels with the nodes, so any process can do any of them again.
@@ -89,7 +89,7 @@ class ProcessExecutor(Executor):
         self._states: States = {}  # as the last inner iteration left them
 
     def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
-        """See `Executor.map_reduce`: of each round, only sums of nodes are kept, about one for each process."""
+        """See `MapReduceExecutor.map_reduce`: of each round, only sums of nodes are kept, about one a process."""
         nodes_of = [nodes(tasks, -(-self._processes.n // len(rounds))) for tasks in rounds]
         sums = iter(self._sums([*chain.from_iterable(nodes_of)], pickle.dumps(dict(arrays))))
         return [_total(own, sums) for own in nodes_of]

@@ -23,7 +23,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.learning import executors
 from bigtopic.learning.executors import sending
-from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.executors.base import Executor, Until
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.learning.run import Run
@@ -319,7 +319,7 @@ def test_who_stops_iterating_goes_on_from_there(kind, make, documents, truth):
 def test_no_time_is_no_round(kind, make, documents, truth):
     run, model = begin(METHODS[kind], documents)
     with make(run) as executor:
-        assert not list(executor.advance(model.params, Cursor(), None, 0.0, N_PASSES))
+        assert not list(executor.advance(model.params, Cursor(), Until(max_seconds=0.0, n_passes=N_PASSES)))
     assert bits(model.params) == truth(kind).bits[0]
 
 
@@ -336,7 +336,7 @@ def test_state_is_written_before_the_update_is_yielded(make, documents, monkeypa
     monkeypatch.setattr(StateFiles, "write", slow)
     run, model = begin(METHODS["labels"], documents)
     with make(run) as executor:
-        for _ in executor.advance(model.params, Cursor()):
+        for _ in executor.advance(model.params, Cursor(), Until()):
             assert not unwritten
 
 

@@ -23,7 +23,7 @@ from reference.follower import bits
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
-from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.executors.base import Executor, Until
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.run import Run
@@ -77,7 +77,7 @@ def learned_in_pieces(corpus: Corpus, makes: Iterator[Make], schedule: WarmUp) -
             **SETTINGS,
         )
         with next(makes)(run) as executor:
-            for params, reports in executor.advance(model.params, model.cursor, 7):
+            for params, reports in executor.advance(model.params, model.cursor, Until(7)):
                 model.params, model.cursor = params, model.cursor.after(reports)
         assert run.plan.may_cut(pass_number, model.cursor.round)
         if model.cursor.round == run.plan.n_rounds:

@@ -452,6 +452,8 @@ def test_a_first_line_of_json_that_is_too_long(tmp_path):
 def test_wrong_csv(tmp_path):
     refused(write(tmp_path / "x.csv", "id,text\n1,a\n2,b,c\n"), "x.csv, line 3", "3 cells", "quotes")
     refused(write(tmp_path / "x.csv", "name,words\nx,a\n"), "name, words", "text_column=")
+    plays = "user,artist,plays\nu1,a1,4\nu1,a2,1\nu2,a1,2\n"
+    refused(write(tmp_path / "x.csv", plays), "document_column=, word_column= and count_column=")
     refused(write(tmp_path / "x.csv", "id,text\n1,a\n"), "no column named 'body'", text_column="body")
     triples = "doc,word,count\na,x,1\nb,x,2\n"
     refused(write(tmp_path / "x.csv", triples + "a,y,1\n"), "x.csv, line 4", "document 'a'", "sort the table")

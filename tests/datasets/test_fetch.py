@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import re
+import shutil
 import tarfile
 import zipfile
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 
 from bigtopic.datasets import available, fetch
 from bigtopic.datasets.public import PUBLIC
-from bigtopic.errors import InputError, SettingError, StoreError
+from bigtopic.errors import CorpusExists, InputError, SettingError, StoreError
 
 pytest.importorskip("pooch")
 
@@ -265,7 +266,87 @@ def test_hostile_and_damaged_files_leave_neither_corpus_nor_pin(
 def test_names_and_the_page():
     rows = available()
     assert {row["name"] for row in rows} == set(PUBLIC) and all(row["terms"] and row["urls"] for row in rows)
+    heading, first, *_ = repr(rows).splitlines()
+    assert heading.split() == ["name", "megabytes", "about", "terms"] and first.split()[:2] == ["kos", "1"]
+    assert "http" not in repr(rows) and "<bdi>movielens-1m</bdi>" in rows._repr_html_()
     with pytest.raises(SettingError, match="did you mean 'pubmed'"):
         fetch("pubmet")
     page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     assert [row["name"] for row in rows] == re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)
+
+
+def encrypted(archive: bytes) -> bytes:
+    """The archive, whose members say that a password is needed."""
+    found = bytearray(archive)
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = -1
+        while (at := found.find(mark, at + 1)) >= 0:
+            found[at + offset] |= 1
+    return bytes(found)
+
+
+def posts(xml: str) -> bytes:
+    py7zr, stream = pytest.importorskip("py7zr"), io.BytesIO()
+    with py7zr.SevenZipFile(stream, "w") as archive:
+        archive.writestr(xml, "Posts.xml")
+    return stream.getvalue()
+
+
+def test_an_archive_with_a_password_and_markup_that_is_cut_are_damaged(server, tmp_path):
+    server.files["hetrec2011-lastfm-2k.zip"] = encrypted(FILES["hetrec2011-lastfm-2k.zip"])
+    with pytest.raises(InputError, match=r"lastfm-2k\.zip: not the published data, or damaged .*encrypted"):
+        fetch("lastfm-2k", tmp_path, progress=False)
+    server.files["cooking.stackexchange.com.7z"] = posts('<posts>\n<row Id="1" PostTypeId="1" Tit')
+    with pytest.raises(
+        InputError, match=r"cooking\.stackexchange\.com\.7z: not the published data, or damaged"
+    ):
+        fetch("cooking", tmp_path, progress=False)
+    assert not list(tmp_path.rglob("sha256.txt"))
+
+
+def test_a_pin_that_cannot_be_written_is_an_error_of_the_store(server, tmp_path):
+    (tmp_path / "kos" / "sha256.txt").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"sha256\.txt exists but is not a file of checksums"):
+        fetch("kos", tmp_path, progress=False)
+    for name in (["kos"], None, 5):
+        with pytest.raises(SettingError, match="name="):
+            fetch(name, tmp_path)
+
+
+def test_a_fetch_that_was_killed_while_it_stored_the_corpus_is_done_again(server, tmp_path):
+    store = tmp_path / "kos" / "corpus.zarr"
+    begun = {
+        ".bigtopic.journal-0123456789ab": '"zarr.json"\n',
+        "zarr.json": '{"zarr_format": 3, "node_type": "group", "attributes": {}}',
+    }
+    for files in ({}, begun):
+        store.mkdir(parents=True)
+        for name, text in files.items():
+            (store / name).write_text(text)
+        assert fetch("kos", tmp_path, progress=False).n_docs == 2
+        shutil.rmtree(store)
+    store.mkdir()
+    (store / "mine.txt").write_text("precious")
+    with pytest.raises(CorpusExists, match=r"corpus\.zarr exists and is not a bigtopic corpus"):
+        fetch("kos", tmp_path, progress=False)
+
+
+def test_a_corpus_that_another_process_has_stored_meanwhile_is_opened(server, tmp_path, monkeypatch):
+    read = PUBLIC["kos"].read
+
+    def slowly(*given):
+        monkeypatch.setitem(PUBLIC, "kos", replace(PUBLIC["kos"], read=read))
+        fetch("kos", tmp_path, progress=False)
+        return read(*given)
+
+    monkeypatch.setitem(PUBLIC, "kos", replace(PUBLIC["kos"], read=slowly))
+    assert fetch("kos", tmp_path, progress=False).n_docs == 2
+
+
+def test_a_folder_that_cannot_be_made_is_named(server, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(
+        StoreError, match=r"file/kos cannot be made: what should be a folder on its path is a file"
+    ):
+        fetch("kos", tmp_path / "file", progress=False)
+    assert not server.asked

@@ -1,11 +1,13 @@
 """Known models of authors and of records: faithful to the truth they name, the same however they are drawn."""
 
+import re
+
 import dask
 import numpy as np
 import pytest
 from scipy.sparse import vstack
 
-from bigtopic.datasets import KnownAuthors, KnownDual, known_dual
+from bigtopic.datasets import KnownAuthors, KnownDual, KnownLDA, known_dual
 from bigtopic.errors import SettingError
 from bigtopic.ingestion.ingest import ingest
 
@@ -76,13 +78,62 @@ def test_perplexity_under_the_truth_is_that_of_the_mixtures():
     ("make", "found"),
     [
         (lambda: KnownDual(0, 3, 1, 1), "n_rows=0"),
+        (lambda: KnownDual(2, 3.5, 1, 1), "n_columns=3.5: must be a whole number, 1 or more"),
+        (lambda: KnownLDA(5.0, 2), "n_words=5.0: must be a whole number"),
         (lambda: KnownDual(2, 3, 1, 1, joint_prior=float("inf")), "joint_prior=inf"),
         (lambda: KnownDual(2, 3, 1, 1, random_state=0.5), "random_state=0.5"),
+        (lambda: KnownDual(2, 3, 1.5, 1), "n_row_topics=1.5: must be a whole number"),
         (lambda: DUAL.records(0), "n_records=0"),
+        (lambda: DUAL.records(2.5), "n_records=2.5: must be a whole number"),
+        (lambda: AUTHORS.corpus(0), "n_docs=0: must be a whole number"),
+        (lambda: AUTHORS.corpus(5, -1), "first=-1: must be a whole number, 0 or more"),
+        (lambda: AUTHORS.perplexity(0), "n_docs=0"),
         (lambda: KnownAuthors(5, 3, 2, authors_per_doc=4), "at most n_authors, 3"),
         (lambda: KnownAuthors(5, 3, 2, mean_length=0), "mean_length=0"),
+        (lambda: KnownAuthors(5, 3, 2, mean_length=0.5), "mean_length=0.5: must be 1 or more"),
     ],
 )
 def test_settings_are_checked(make, found):
     with pytest.raises(SettingError, match=found):
+        make()
+
+
+@pytest.mark.parametrize("size", [0, 2.5, "2", True, float("nan")], ids=repr)
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("n_words", lambda n: KnownLDA(n, 2)),
+        ("n_docs", lambda n: KnownLDA(5, 2).documents(n)),
+        ("n_rows", lambda n: KnownDual(n, 3, 1, 1)),
+        ("n_records", lambda n: DUAL.records(n)),
+        ("n_records", lambda n: DUAL.dask_array(n)),
+        ("n_authors", lambda n: KnownAuthors(5, n, 2)),
+        ("n_docs", lambda n: AUTHORS.corpus(n)),
+        ("n_docs", lambda n: AUTHORS.perplexity(n)),
+    ],
+)
+def test_sizes_are_whole(name, make, size):
+    with pytest.raises(
+        SettingError, match=f"^{name}={re.escape(repr(size))}: must be a whole number, 1 or more"
+    ):
+        make(size)
+
+
+@pytest.mark.parametrize("first", [-1, 0.5, None])
+def test_the_first_document_has_a_number(first):
+    for draw in (AUTHORS.corpus, AUTHORS.perplexity, KnownLDA(5, 2).documents):
+        with pytest.raises(SettingError, match=f"first={first}: must be a whole number, 0 or more"):
+            draw(2, first)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KnownLDA(5, 2, mean_length="9"),
+        lambda: KnownDual(2, 3, 1, 1, joint_prior="1"),
+        lambda: KnownAuthors(5, 3, 2, mean_length=None),
+    ],
+)
+def test_what_is_no_number_is_refused(make):
+    with pytest.raises(SettingError, match=r"^(mean_length|joint_prior)\b.*: must be "):
         make()

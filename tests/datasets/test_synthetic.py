@@ -158,16 +158,23 @@ def test_very_sparse_topics_are_still_topics():
 @pytest.mark.parametrize("setting", ["n_words", "n_components", "mean_length", "doc_topic_prior"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_settings_that_are_not_positive_are_refused_by_name(setting, value):
-    with pytest.raises(SettingError, match=f"{setting}: must be greater than 0"):
+    with pytest.raises(
+        SettingError, match=f"{setting}={value}: must be (greater than 0|a whole number, 1 or more)"
+    ):
         KnownLDA(**{"n_words": 5, "n_components": 2, setting: value})
 
 
 def test_other_settings_are_checked():
-    with pytest.raises(SettingError, match="zipf_exponent: must be 0 or more"):
+    with pytest.raises(SettingError, match=r"zipf_exponent=-1\.0: must be 0 or more"):
         KnownLDA(5, 2, zipf_exponent=-1.0)
     with pytest.raises(SettingError, match="random_state"):
         KnownLDA(5, 2, random_state=0.5)
-    with pytest.raises(SettingError, match="n_docs"):
-        lda_corpus(0, 5, 2)
+    with pytest.raises(SettingError, match=r"^n_components=2\.5: must be a whole number, 1 or more"):
+        KnownLDA(5, 2.5)
+    with pytest.raises(SettingError, match=r"^doc_topic_prior: must be one number, found \[0\.1, 0\.2\]"):
+        KnownLDA(5, 2, doc_topic_prior=[0.1, 0.2])
+    for n_docs in (0, 2.5):
+        with pytest.raises(SettingError, match=f"^n_docs={n_docs}: must be a whole number, 1 or more"):
+            lda_corpus(n_docs, 5, 2)
     with pytest.raises(SettingError, match="first"):
         KnownLDA(5, 2).dask_array(5, first=-1)

@@ -234,6 +234,7 @@ def test_the_score_of_records_is_that_of_their_probabilities(truth):
     train, test = bt.evaluate.split_records(from_matrix(truth.records(20_000)), 0.4)
     model = fit(train)
     score = bt.evaluate.log_records(model, test, client=False)
+    assert repr(score).startswith(f"RecordScore({score.value:.4f} ± ") and "joint perplexity" in repr(score)
     counts, pairs = test.to_scipy().toarray(), pairs_of(model)
     n = counts.sum()
     assert (score.n_records, score.n_rows, score.unknown_share) == (n, (counts.sum(axis=1) > 0).sum(), 0)

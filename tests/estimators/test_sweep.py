@@ -114,15 +114,36 @@ def test_a_measure_of_topics_has_an_error_over_folds():
     alone = bt.sweep(CORPUS, n_components=[3, 2], measure=of_topics, test_size=9, **QUIET)
     assert np.isnan(alone["k standard error"]).all() and alone.best_params_ == {"n_components": 2}
     assert alone.to_dict()["candidates"][0]["k standard error"] is None
+    assert "chosen: the highest score; it has a standard error only between folds" in repr(alone)
+    assert repr(found).endswith("paired by fold")
+
+
+def test_settings_of_measures_reach_them():
+    settings = {**QUIET, "measure": ["log-predictive", "npmi"], "n_components": np.array([2, 3])}
+    found = bt.sweep(CORPUS, ratio=0.7, n_top=4, **settings)
+    train, test = CORPUS.split(0.1, module._SEED)
+    alone = log_predictive(LDA(2, **QUIET).fit(train), test, ratio=0.7, n_threads=1)
+    assert found["log-predictive"][0] == alone.value and found.results[0][0]["npmi"].n_top == 4
+    assert type(found.best_params_["n_components"]) is int
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"n_components": [2], "measure": ["entropy", "npmi"]}, "measure='entropy': describes topics"),
         ({"n_components": []}, "n_components: the list is empty; give a value, or more"),
         ({"n_components": [2, 0]}, "n_components=0: must be a whole number, 1 or more"),
-        ({"topics": [2]}, ".*topics"),
+        (
+            {"topics": [2]},
+            r"sweep\(\) has no argument 'topics', and LDA has no such setting; use n_components",
+        ),
+        ({"measures": "npmi"}, r"sweep\(\) has no argument 'measures', .*; use measure$"),
+        ({"cv": 3}, r"sweep\(\) has no argument 'cv', .*; use folds$"),
+        ({"n_components": 2}, r"no setting has a list .* such as n_components=\[10, 20\]$"),
+        ({"n_components": [2], "ratio": "half"}, "ratio: must be a number"),
         ({"method": ["online-vb", "nope"]}, "method='nope' is not known"),
+        ({"doc_topic_prior": [0.1, -1.0]}, "doc_topic_prior=-1.0: "),
+        ({"options": {"nope": 1}, "n_components": [2]}, ".*nope"),
         ({"random_state": [None]}, "random_state=None: give a whole number, or a list of them"),
         ({"folds": 1}, "folds=1: must be a whole number from 2 to the 90 documents"),
         ({"folds": True}, "folds=True: must be a whole number"),
@@ -137,6 +158,18 @@ def test_what_is_not_allowed_is_said_before_anything_is_learned(settings, messag
     monkeypatch.setattr(LDA, "fit", lambda *arguments: pytest.fail("learned"))
     with pytest.raises((SettingError, TypeError), match=f"^{message}"):
         bt.sweep(CORPUS, **{**QUIET, **settings})
+
+
+def test_a_bound_is_of_held_out_documents():
+    found = bt.sweep(CORPUS, n_components=[2], method="online-vb", measure="bound", **QUIET)
+    assert [*found.results[0][0]["bound"].parts] == ["documents"]
+
+
+def test_documents_without_words_are_no_hindrance():
+    counts = CORPUS.to_scipy().toarray()
+    counts[:5] = 0
+    found = bt.sweep(bt.from_matrix(counts, shuffle=False), n_components=[2, 3], **QUIET)
+    assert len(found) == 2
 
 
 def test_ctrl_c_ends_the_sweep(monkeypatch):
@@ -198,9 +231,12 @@ def test_values_may_be_arrays_and_methods():
     assert len(repr(found).splitlines()) == 5 and found.plot().axes
 
 
-def test_a_sweep_without_numbers_is_drawn_by_position():
+def test_a_sweep_without_numbers_has_the_names_of_the_candidates_below_the_axis():
     found = bt.sweep(
         CORPUS, method=["online-vb", "online-cvb0"], n_components=2, random_state=[0, 1], **QUIET
     )
     (axes,) = found.plot().axes
     assert axes.get_xlabel() == "candidate"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["method=online-vb", "method=online-cvb0"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["chosen"]
+    assert {x for line in axes.lines for x in np.asarray(line.get_xdata()).tolist()} <= {0, 1}

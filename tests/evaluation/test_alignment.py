@@ -30,7 +30,7 @@ def apart(p, q, distance):
 
 @pytest.mark.parametrize("distance", ["hellinger", "l1"])
 def test_the_match_is_the_best_of_all_and_words_are_matched_by_name(distance, monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.runs.alignment._ROWS", 5)
+    monkeypatch.setattr("bigtopic.evaluation.source._ROWS", 5)
     other_words = [*WORDS[3:], "v0", "v1"][::-1]
     other = RNG.dirichlet(np.full(11, 0.5), 4) + 1e-6
     found = align(topics_of(TOPICS, WORDS), topics_of(other, other_words), distance)
@@ -71,6 +71,7 @@ def test_models_of_different_size_are_matched_in_part():
     assert found.value == pytest.approx(0, abs=1e-7) and "2 pairs" in found.text()
     back = align(TOPICS[[3, 1]], TOPICS)
     assert back.topics.tolist() == [3, 1] and back.unmatched.tolist() == [0, 2]
+    assert repr(back) == "Alignment(0.0000 hellinger, mean of 2 pairs of topics, 2 topics without a match)"
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["per_topic"][0] is None
     assert "<tr>" in found._repr_html_()
 
@@ -87,6 +88,7 @@ def test_stability_is_the_mean_over_pairs_with_the_error_of_the_jackknife():
     few, much = (stability([noisy(share, seed) for seed in range(3)]).value for share in (0.05, 0.5))
     assert few < much
     two = stability(models[:2])
+    assert "nan" not in repr(two) and " ± " in repr(found)
     assert np.isnan(two.standard_error) and json.dumps(two.to_dict(), allow_nan=False)
 
 
@@ -97,6 +99,8 @@ def test_what_cannot_be_aligned_is_refused():
         align(TOPICS, [["a"]])
     with pytest.raises(VocabularyMismatch, match="the models share no word"):
         align(topics_of(np.eye(2), ["a", "b"]), topics_of(np.eye(2), ["c", "d"]))
+    with pytest.raises(VocabularyMismatch, match="columns without names can only be matched by position"):
+        align(TOPICS, TOPICS[:, :5])
     for models in ([TOPICS], TOPICS[0], None):
         with pytest.raises(SettingError, match="models: give a list of at least two models"):
             stability(models)

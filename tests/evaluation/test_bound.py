@@ -160,11 +160,14 @@ def log_probability(documents, alpha, eta, n_components):
     Parameters
     ----------
     documents : (words, authors) each, with a word for each token
+    alpha, eta : Dirichlet parameters of all distributions, or (n_authors, n_components) and (n_components, n_words)
     """
     tokens = [(d, word) for d, (words, _) in enumerate(documents) for word in words]
     labels = [list(product(documents[d][1], range(n_components))) for d, _ in tokens]
     n_authors = 1 + max(max(who) for _, who in documents)
-    n_words = len(eta)
+    n_words = np.shape(eta)[-1]
+    alpha = np.broadcast_to(alpha, (n_authors, n_components))
+    eta = np.broadcast_to(eta, (n_components, n_words))
     logs = []
     for chosen in product(*labels):
         of_authors, of_topics = np.zeros((n_authors, n_components)), np.zeros((n_components, n_words))
@@ -173,8 +176,8 @@ def log_probability(documents, alpha, eta, n_components):
             of_authors[author, topic] += 1
             of_topics[topic, word] += 1
             log_p -= np.log(len(documents[d][1]))
-        log_p += sum(log_dirichlet(row, alpha) for row in of_authors)
-        logs.append(log_p + sum(log_dirichlet(row, eta) for row in of_topics))
+        log_p += sum(map(log_dirichlet, of_authors, alpha))
+        logs.append(log_p + sum(map(log_dirichlet, of_topics, eta)))
     return np.logaddexp.reduce(logs)
 
 
@@ -197,7 +200,12 @@ def test_it_is_below_the_exact_probability(method):
     passes = 1 if method in ADDING else 30
     for seed in range(3):
         settings = {"topic_word_prior": 0.4, "max_iter": passes, "random_state": seed, **priors, **QUIET}
-        assert bound(kind(2, method=method, **settings).fit(corpus), corpus).nats < exact
+        model = kind(2, method=method, **settings).fit(corpus)
+        assert bound(model, corpus).nats < exact
+    others = [([1, 0], documents[0][1]), ([2, 2], documents[1][1])]
+    alpha = weights_of(model, "author_topics") if method in OF_AUTHORS else 0.6
+    exact = log_probability(others, alpha, weights_of(model, "topic_words").T, 2)  # q in place of the priors
+    assert bound(model, as_signed(others, 3, 3), held_out=True).nats < exact
 
 
 @pytest.mark.parametrize("method", ["vb", "svb", "svb-progressive", "author-vb", "author-mean-field"])
@@ -255,6 +263,16 @@ def test_of_averaged_topics_and_of_a_loaded_model(tmp_path):
     assert bound(load_model(tmp_path / "model.zarr"), CORPUS).nats == pytest.approx(found.nats, rel=1e-9)
 
 
+def test_of_held_out_documents_it_is_their_part_alone():
+    model = fitted("author-mean-field")
+    whole, found = bound(model, SIGNED_CORPUS), bound(model, SIGNED_CORPUS, held_out=True)
+    assert found.parts == {"documents": whole.parts["documents"]} and found.n_tokens == whole.n_tokens
+    assert "training documents" in found.of and "q(topic_words, author_topics)" in found.of
+    assert found.perplexity == pytest.approx(np.exp(-whole.parts["documents"] / whole.n_tokens))
+    asked = measure(model, SIGNED_CORPUS, "bound", held_out=True)["bound"]
+    assert asked.to_dict() == found.to_dict()
+
+
 def test_words_that_the_model_does_not_know_are_left_out():
     words = [f"w{i}" for i in range(40)]
     known = from_matrix(TRUTH.counts, words, random_state=0)
@@ -294,6 +312,7 @@ def test_it_says_what_it_is_of_and_its_parts():
     assert [*found.parts] == ["documents", "topic_words", "author_topics"]
     assert found.nats == sum(found.parts.values()) and found.value == found.nats / found.n_tokens
     assert found.perplexity == pytest.approx(np.exp(-found.value))
+    assert found.details()["perplexity"].startswith("at most ")
     for text in ("nats per token", found.of, "documents -", "author_topics -", "150 documents"):
         assert text in repr(found)
     told = found.to_dict()

@@ -42,7 +42,7 @@ def test_accuracy_is_that_of_scikit_learn_on_the_same_folds():
     np.testing.assert_array_equal(found.majority_correct, majority == LABELS)
     assert found.majority == found.baselines["majority class"] == found.majority_correct.mean()
     assert found.value - found.majority > 3 * found.standard_error
-    assert set(found.to_dict()) == set(found.reported) and len(found.details()) == 2
+    assert set(found.to_dict()) == set(found.reported) and not found.details()["left out"]
 
 
 def test_one_topic_predicts_the_majority():
@@ -73,6 +73,14 @@ def test_documents_without_a_label_are_left_out():
         found.minus(classification_accuracy(TRUTH.components, CORPUS, LABELS, **QUIET))
 
 
+@pytest.mark.parametrize("other", [{"labels": np.roll(LABELS, 1)}, {"random_state": 1}])
+def test_other_labels_and_other_folds_are_not_paired(other):
+    found = classification_accuracy(TRUTH.components, CORPUS, LABELS, **QUIET)
+    asked = {"labels": LABELS, **other}
+    with pytest.raises(SettingError, match="other: was measured on other documents, labels or folds"):
+        found.minus(classification_accuracy(TRUTH.components, CORPUS, **asked, **QUIET))
+
+
 @pytest.mark.parametrize(
     ("labels", "settings", "error", "message"),
     [
@@ -94,3 +102,19 @@ def test_without_scikit_learn_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
     with pytest.raises(MissingExtra, match=r"bigtopic\[scikit-learn\]"):
         classification_accuracy(TRUTH.components, CORPUS, LABELS, **QUIET)
+
+
+def test_labels_that_pandas_has_none_for_are_left_out():
+    pandas = pytest.importorskip("pandas")
+    expected = np.where(LABELS == "a", "", LABELS)
+    found = classification_accuracy(
+        TRUTH.components, CORPUS, pandas.Series(expected).replace("", pandas.NA).astype("string"), **QUIET
+    )
+    assert found.to_dict() == classification_accuracy(TRUTH.components, CORPUS, expected, **QUIET).to_dict()
+
+
+def test_documents_of_unknown_words_are_refused():
+    source = topics_of(TRUTH.components, [f"other{i}" for i in range(40)])
+    named = from_matrix(TRUTH.counts, [f"w{i}" for i in range(40)])
+    with pytest.raises(InputError, match="corpus: the model knows no word of it"):
+        classification_accuracy(source, named, LABELS, **QUIET)

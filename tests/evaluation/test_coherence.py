@@ -158,11 +158,32 @@ def test_a_view_is_counted_as_it_is():
 
 
 def test_settings_are_checked():
-    with pytest.raises(SettingError, match="measure"):
+    with pytest.raises(SettingError, match=r"^measure: must be one of .*; did you mean 'umass'\?$"):
+        coherence(TRUTH.components, CORPUS, "u_mass")
+    with pytest.raises(SettingError, match="has not kept its texts"):  # written c_v in papers
         coherence(TRUTH.components, CORPUS, "c_v")
+    with pytest.raises(SettingError, match=r"n_top=10: topics \[1\] have fewer words; give n_top=3\n"):
+        coherence([list("abcdefghij"), list("abc")], CORPUS)
+    with pytest.raises(SettingError, match="model: the list is empty"):
+        coherence([], CORPUS)
     with pytest.raises(SettingError, match="n_top"):
         coherence(TRUTH.components, CORPUS, n_top=1)
     with pytest.raises(SettingError, match="n_top=61: the model has only"):
         coherence(TRUTH.components, CORPUS, n_top=61)
     with pytest.raises(VocabularyMismatch, match="none of the topics"):
         coherence([["x", "y"]], from_matrix([[1, 1]], ["a", "b"]), n_top=2)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        (["w1w2"], "model: topic 0 is 'w1w2'; give a model, or a list of words for each topic"),
+        ([["w1", 2]], "model: topic 0 is "),
+        ([{"w1", "w2"}], "model: topic 0 is "),
+        ([5], "model: topic 0 is 5"),
+    ],
+)
+def test_topics_are_lists_of_words(topics, message):
+    corpus = from_matrix(np.ones((2, 3)), ["w1", "w2", "w3"])
+    with pytest.raises(SettingError, match=message):
+        coherence(topics, corpus, n_top=2)

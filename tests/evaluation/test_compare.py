@@ -8,7 +8,7 @@ import pytest
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.evaluation import Measure, PooledScore, Score, compare, log_predictive, measure, topics_of
 
 TRUTH = lda_corpus(140, 40, 4, mean_length=20, topic_word_prior=0.2, random_state=5)
@@ -99,7 +99,7 @@ def test_models_that_share_no_word_are_refused():
     with pytest.raises(VocabularyMismatch, match="columns without names can only be matched by position"):
         compare([np.ones((2, 3)), np.ones((2, 4))], CORPUS)
     apart = [topics_of(np.ones((2, 2)), ["a", one]) for one in "bc"]
-    with pytest.raises(InputError, match="no word of the vocabulary is left"):
+    with pytest.raises(VocabularyMismatch, match="has none of the 1 word that all models know"):
         compare(apart, CORPUS)
 
 
@@ -112,7 +112,7 @@ def test_models_of_other_libraries_are_rows_of_the_table():
     ours = LDA(4, max_iter=1, n_threads=1, progress=False).fit(CORPUS)
     found = compare([ours, theirs, theirs, TRUTH.components], CORPUS, "log-predictive", vocabulary=CORPUS)
     assert [*found.results] == [
-        "LDA",
+        "online-cvb0",
         "LatentDirichletAllocation",
         "LatentDirichletAllocation (2)",
         "ndarray",
@@ -237,3 +237,26 @@ def test_workers_change_nothing():
     expected = answers(False)
     with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
         assert answers(client) == expected
+
+
+@pytest.mark.parametrize(
+    ("measures", "settings", "message"),
+    [
+        ("log-predictive", {"inference": "own"}, "has no inference that bigtopic knows"),
+        ("bound", {}, "has no variational bound"),
+    ],
+)
+def test_a_narrowed_model_is_called_so(measures, settings, message):
+    from bigtopic.estimators.lda import LDA
+
+    model = LDA(2, method="online-vb", max_iter=1, n_threads=1, progress=False).fit(CORPUS)
+    few = topics_of(np.ones((3, 30)), WORDS[5:35])
+    with pytest.raises(
+        SettingError, match=f"a model that is narrowed to the words that all models know {message}"
+    ):
+        compare([model, few], CORPUS, measures, **settings)
+
+
+def test_what_has_no_topics_is_named():
+    with pytest.raises(SettingError, match=r"^models\['bad'\]: int has no topics"):
+        compare({"good": GOOD, "bad": 5}, CORPUS)

@@ -1,6 +1,7 @@
 """What all held-out measures share: exact cases, errors over documents, the method's own inference, and records."""
 
 import copy
+import json
 import pickle
 
 import numpy as np
@@ -70,6 +71,7 @@ def test_own_inference_is_that_of_transform(method):
     assert both.own.value == own.value != both.value
     np.testing.assert_array_equal(both.own.tokens, both.tokens)
     assert both.details()["own inference"] and both.to_dict()["own"]["value"] == own.value
+    assert "; own inference -" in repr(both) and "; inference the method's own" in repr(own)
 
     held_out, observed = np.zeros((120, 30)), np.zeros((120, 30))
     for row, words, counts, seen in divided(scored):
@@ -136,10 +138,15 @@ def test_records_by_transform_and_by_fold_in():
 
 
 def test_a_model_that_learned_from_the_held_out_tokens_is_noticed():
-    found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(CORPUS), CORPUS)
-    assert found.saw_them and "caution" in found.details()
-    other = held_out_records(MODELS["ilr"], CORPUS, random_state=1)
-    assert other.own_from == "transform"  # of another split the model has no state
+    for documents in (CORPUS, CORPUS[:20]):  # a view, too
+        found = held_out_records(LDA(3, method="vb", max_iter=1, **QUIET).fit(documents), documents)
+        assert found.saw_them and "caution" in found.details() and "; caution" in repr(found)
+    for split in ({"random_state": 1}, {"test_size": 0.6}):
+        other = held_out_records(MODELS["ilr"], CORPUS, **split)
+        assert other.own_from == "transform"  # of another split the model has no state
+        assert other.saw_them
+    assert not any(held_out_records(model, CORPUS).saw_them for model in (*MODELS.values(), KNOWN))
+    assert held_out_records(MODELS["vb"], TRAIN).saw_them  # a half of split_records, divided again
 
 
 def test_words_that_the_model_does_not_know_do_not_change_the_split():
@@ -179,8 +186,46 @@ def test_the_bound_says_what_its_perplexity_is():
     assert found.details()["perplexity"].startswith("at most ")
 
 
+def test_a_bound_beyond_the_largest_number_is_infinite():
+    model = LDA(3, method="vb", topic_word_prior=1e-9, max_iter=1, **QUIET).fit(
+        from_matrix(np.eye(30) * 1000)
+    )
+    found = bound(model, from_matrix(np.eye(1, 30)))
+    assert found.perplexity == np.inf
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["perplexity"] is None
+
+
 def test_copies_keep_their_state():
     assert held_out_records(copy.deepcopy(MODELS["ilr"]), CORPUS).own_from == "training state"
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_scores_of_other_tokens_are_not_compared(name):
+    one, other = (MEASURES[name](KNOWN, random_state=seed) for seed in (0, 1))
+    assert one.minus(MEASURES[name](KNOWN))[0] == 0
+    with pytest.raises(
+        SettingError, match=r"other: was scored with .*random_state=1, not with .*random_state=0"
+    ):
+        one.minus(other)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("seed", [-5, 1 << 62, 1 << 70])
+def test_any_whole_number_is_a_seed(name, seed):
+    found = MEASURES[name](np.ones((1, 30)), random_state=seed)
+    assert found.perplexity == pytest.approx(30, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_counts_that_are_too_large_to_be_divided_are_refused(name, monkeypatch):
+    counts = np.full((2, 30), 2.0)
+    counts[1, 3] = 3e38
+    monkeypatch.setitem(globals(), "CORPUS", from_matrix(counts))
+    if name == "by type":
+        assert MEASURES[name](np.ones((1, 30))).perplexity == pytest.approx(30, rel=1e-6)
+        return
+    with pytest.raises(InputError, match=r"times in one document, too often to divide .* at most 16,777,216"):
+        MEASURES[name](np.ones((1, 30)))
 
 
 COVERAGE = {

@@ -116,7 +116,8 @@ def test_answers_of_several_raters_are_scored_as_spreadsheets_save_them(written,
     assert found.value == np.nanmean(expected)
     assert found.standard_error == pytest.approx(np.std(expected[:5], ddof=1) / np.sqrt(5))
     assert (found.chance, found.n_raters, found.n_answers, found.n_unanswered) == (1 / 6, 2, 10, 2)
-    assert found.baselines == {"chance": 1 / 6} and "chance" in found.text()
+    assert found.baselines == {"chance": 1 / 6} and ", chance 0.1667)" in repr(found)
+    assert found.details() == {"rated": "10 answers of 2 raters, 2 left out"}
     answered(questions, key, questions)
     assert score_intrusion(questions).value == 1
 
@@ -138,6 +139,10 @@ def test_answers_that_cannot_be_scored_name_the_line(written, tmp_path):
         (tmp_path / "answers.csv").write_text(content, encoding="utf-8")
         with pytest.raises(InputError, match=message):
             score_intrusion(tmp_path / "answers.csv", key)
+    with pytest.raises(
+        SettingError, match=r"^key: there is no .*answers\.key\.csv beside the answers; give the path"
+    ):
+        score_intrusion(tmp_path / "answers.csv")
     with pytest.raises(StoreError, match="cannot be read"):
         score_intrusion(tmp_path / "absent.csv", key)
     key.write_text("\n".join(key.read_text(encoding="utf-8-sig").splitlines()[:-1]), encoding="utf-8")
@@ -146,8 +151,13 @@ def test_answers_that_cannot_be_scored_name_the_line(written, tmp_path):
     key.write_text("set,question,topic,intruder,choices\ns,q1,0,1,0\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 2: there is no choice 1"):
         score_intrusion(questions)
-    with pytest.raises(SettingError, match="answers: give the path"):
-        score_intrusion([])
+    for nothing in ([], None):
+        with pytest.raises(SettingError, match="answers: give the path"):
+            score_intrusion(nothing)
+    with pytest.raises(SettingError, match="answers: a file is there twice; give one for each rater"):
+        score_intrusion([questions, str(questions)], key)
+    with pytest.raises(SettingError, match="int is not a path"):
+        score_intrusion(5)
 
 
 def test_sets_that_cannot_be_written_are_refused_and_leave_nothing(tmp_path, written):

@@ -120,13 +120,3 @@ def test_what_has_no_meaning_is_refused():
         left_to_right(dual, CORPUS)
     with pytest.raises(SettingError, match="another measure"):
         left_to_right(DRAWN, CORPUS, particles=1).minus(log_predictive(DRAWN, CORPUS))
-
-
-@pytest.mark.distributed
-def test_a_dask_client_gives_the_same():
-    from dask.distributed import Client
-
-    expected = left_to_right(DRAWN, CORPUS, client=False)
-    with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
-        result = left_to_right(DRAWN, CORPUS, client=client)
-    np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)

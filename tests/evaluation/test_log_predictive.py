@@ -19,7 +19,7 @@ CORPUS = from_matrix(TRUTH.counts)
 
 
 def completion(split="token", ratio=0.5, repeats=1, seed=0):
-    known = topics_of(TRUTH.components), None, np.zeros(80, bool), 80, np.zeros(80)
+    known = topics_of(TRUTH.components), None, 80, np.zeros(80, bool), np.zeros(80)
     return Completion(*known, split, ratio, repeats, seed)
 
 
@@ -65,18 +65,6 @@ def test_equals_the_equations(split):
     assert result.per_document == pytest.approx(np.mean(per_document), abs=2e-4)
 
 
-def test_topics_that_are_all_uniform_give_the_size_of_the_vocabulary():
-    result = log_predictive(np.ones((3, 80)), CORPUS)
-    assert result.perplexity == pytest.approx(80, rel=1e-5)
-    assert result.standard_error < 1e-6
-
-
-def test_one_topic_with_the_corpus_frequencies_is_the_unigram():
-    frequency = np.asarray(TRUTH.counts.sum(axis=0)) + 0.5
-    result = log_predictive(frequency[None, :], CORPUS, train=CORPUS)
-    assert result.value == pytest.approx(result.unigram, abs=1e-5)
-
-
 def test_true_topics_beat_the_unigram_and_wrong_ones_do_not():
     right = log_predictive(TRUTH.components, CORPUS, train=CORPUS)
     wrong = log_predictive(TRUTH.components[:, ::-1], CORPUS, train=CORPUS)
@@ -120,10 +108,10 @@ def test_chunks_threads_and_storage_order_do_not_matter(monkeypatch):
     monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 300)
     monkeypatch.setattr("bigtopic.evaluation.measures.log_predictive._SLICE_ENTRIES", 90)
     again = log_predictive(TRUTH.components, CORPUS, n_threads=2)
-    np.testing.assert_allclose(again.log_likelihood, expected.log_likelihood, rtol=1e-6)
+    np.testing.assert_allclose(again.log_likelihood, expected.log_likelihood, rtol=1e-12)
     np.testing.assert_array_equal(again.tokens, expected.tokens)
     reordered = log_predictive(TRUTH.components, from_matrix(TRUTH.counts, shuffle=False))
-    assert reordered.value == pytest.approx(expected.value, rel=1e-6)
+    assert reordered.value == pytest.approx(expected.value, rel=1e-12)
     assert (np.diff(reordered.rows) > 0).all()
 
 
@@ -211,14 +199,4 @@ def test_authors_do_not_matter():
     )
     authored = replace(CORPUS, parts=[MemoryPart("all", block)], author_vocabulary=Vocabulary(size=n_authors))
     expected, result = log_predictive(TRUTH.components, CORPUS), log_predictive(TRUTH.components, authored)
-    np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)
-
-
-@pytest.mark.distributed
-def test_a_dask_client_gives_the_same():
-    from dask.distributed import Client
-
-    expected = log_predictive(TRUTH.components, CORPUS, client=False)
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
-        result = log_predictive(TRUTH.components, CORPUS, client=client)
     np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)

@@ -178,6 +178,8 @@ def test_names_and_settings_are_checked():
     assert {"log-predictive", "npmi"} <= {*defaults} and {"prevalence", "umass"}.isdisjoint(defaults)
     assert [one.name for one in measures.defaults()] == defaults
     assert list(measure(TRUTH.components, CORPUS)) == defaults
+    with pytest.raises(SettingError, match=r"^there is no measure 'perplexity'; ask for 'log-predictive'"):
+        measure(TRUTH.components, CORPUS, "perplexity")
     with pytest.raises(SettingError, match=r"there is no measure 'pnmi'; there are: .*npmi"):
         measure(TRUTH.components, CORPUS, ["pnmi"])
     with pytest.raises(
@@ -382,12 +384,12 @@ def test_a_callback_measures_by_name_while_a_model_learns():
 
 
 @pytest.mark.distributed
-def test_a_dask_client_gives_the_same():
+def test_three_workers_give_the_same_bits():
     from dask.distributed import Client
 
     asked = [*EVERY, entropy()]
     expected = measure(MODEL, CORPUS, asked, client=False)
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
+    with Client(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
         found = measure(MODEL, CORPUS, asked, client=client)
     assert {name: bits(result) for name, result in found.items()} == {
         name: bits(result) for name, result in expected.items()

@@ -1,5 +1,8 @@
 """Postings give the counts of a pass, are written once, and replace only their own kind."""
 
+from contextlib import contextmanager
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation import coherence, index
+from bigtopic.storage.output_file import output_file
 
 TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, random_state=2)
 NAMES = [f"w{i}" for i in range(60)]
@@ -67,3 +71,28 @@ def test_nothing_else_is_replaced_and_windows_need_text(tmp_path):
         SettingError, match="measure='c-v': counts windows of text, which postings do not have"
     ):
         coherence(TRUTH.components, index(CORPUS, tmp_path / "new"), "c-v")
+
+
+def test_another_process_may_put_its_own_index_there_meanwhile(tmp_path, monkeypatch):
+    path, other, written = tmp_path / "words.postings", from_matrix(np.eye(9)), []
+
+    @contextmanager
+    def slow(place, check):
+        with output_file(place, check) as draft:
+            yield draft
+        if not written:
+            written.append(path)
+            Path(index(other, tmp_path / "other").path).replace(path)
+
+    monkeypatch.setattr("bigtopic.evaluation.postings.output_file", slow)
+    np.testing.assert_array_equal(
+        index(CORPUS, path).documents, CORPUS.to_scipy(order="stored").tocsc().indices
+    )
+    assert len(written) == 1
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, 1.5, "2", True])
+def test_threads_are_a_number(n_threads, tmp_path):
+    for where in (CORPUS, index(CORPUS, tmp_path / "words.postings")):
+        with pytest.raises(SettingError, match=r"n_threads=.*: must be a whole number, 1 or more"):
+            coherence(TRUTH.components, where, n_top=3, n_threads=n_threads, client=False)

@@ -8,7 +8,8 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
-from bigtopic.evaluation import prevalence
+from bigtopic.errors import InputError
+from bigtopic.evaluation import prevalence, topics_of
 
 TRUTH = lda_corpus(500, 200, 4, mean_length=150, topic_word_prior=0.05, random_state=7)
 CORPUS = from_matrix(TRUTH.counts)
@@ -47,20 +48,31 @@ def test_authors_share_the_tokens_of_their_documents():
 
 
 def test_blocks_do_not_matter_and_the_top_documents_are_about_the_topic(monkeypatch):
-    expected = prevalence(TRUTH.components, CORPUS, n_documents=4)
+    authored = with_authors(CORPUS)
+    expected = prevalence(TRUTH.components, authored, n_documents=4)
     monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
-    again = prevalence(TRUTH.components, CORPUS, n_documents=4)
-    np.testing.assert_allclose(again.share, expected.share, rtol=1e-5)
+    again = prevalence(TRUTH.components, authored, n_documents=4)
+    np.testing.assert_array_equal(again.author_tokens, expected.author_tokens)
+    np.testing.assert_allclose(again.share, expected.share, rtol=1e-12)
     np.testing.assert_array_equal(again.rows, expected.rows)
     assert (np.diff(expected.weights, axis=1) <= 0).all()
     for topic, rows in enumerate(expected.rows):
         assert TRUTH.doc_topics[rows, topic].min() > 0.9
 
 
+def test_blocks_do_not_show_in_the_tokens_of_authors(monkeypatch):
+    expected = prevalence(TRUTH.components, with_authors(CORPUS))
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
+    again = prevalence(TRUTH.components, with_authors(CORPUS))
+    np.testing.assert_array_equal(again.author_tokens, expected.author_tokens)
+    np.testing.assert_allclose(again.share, expected.share, rtol=1e-12)
+
+
 def test_the_table_has_a_line_for_each_topic_with_its_documents():
     found = prevalence(TRUTH.components, CORPUS, n_documents=2)
     order = np.argsort(-found.share)
     assert list(found.details()) == [f"topic {topic}" for topic in order]
+    assert repr(found).startswith("Prevalence(") and "topics in use, with shares of " in repr(found)
     for topic, text in zip(order, found.details().values(), strict=True):
         first, second = found.rows[topic]
         assert text.startswith(f"{found.share[topic]:.1%} of the tokens; documents in rows {first} (")
@@ -71,3 +83,20 @@ def test_the_table_has_a_line_for_each_topic_with_its_documents():
 
 def test_without_authors_there_are_none():
     assert prevalence(TRUTH.components, CORPUS).author_tokens is None
+
+
+def test_blocks_do_not_matter_to_authors_either(monkeypatch):
+    signed = with_authors(CORPUS)
+    expected = prevalence(TRUTH.components, signed).author_tokens
+    monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 700)
+    np.testing.assert_allclose(prevalence(TRUTH.components, signed).author_tokens, expected, rtol=1e-12)
+
+
+def test_documents_without_known_words_have_no_topics():
+    counts = np.array([[0, 0, 3], [4, 0, 0], [0, 0, 0], [0, 5, 0]])  # the model does not know the third word
+    names = ["a", "b", "c"]
+    source = topics_of(np.array([[9.0, 1], [1, 9], [1, 1]]), ["a", "b"], doc_topic_prior=[1, 1, 100])
+    found = prevalence(source, from_matrix(counts, names), n_documents=3)
+    assert [sorted(rows) for rows in found.rows.tolist()] == [[1, 3]] * 3
+    with pytest.raises(InputError, match="corpus: the model knows no word of these documents"):
+        prevalence(source, from_matrix(counts[[0, 2]], names))

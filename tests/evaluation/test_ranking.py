@@ -130,6 +130,13 @@ def test_items_are_ranked_by_their_probability_given_the_row(recorded, without_s
     assert found.value > found.popularity.value
 
 
+def test_the_errors_of_one_row_are_null_in_json(recorded):
+    model, _, test = recorded
+    found = rank_items(model, test.select(rows=np.arange(1)), k=3, client=False)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["standard_error"] is None and told["scores"]["reciprocal rank"] == [found.value, None]
+
+
 def test_blocks_and_threads_change_nothing(authored, recorded, monkeypatch):
     asked = [
         (rank_authors, (authored[0], authored[2])),
@@ -157,10 +164,13 @@ def test_what_cannot_be_ranked_is_refused(authored, recorded, corpus):
             SettingError, match=f"k={k}: must be a whole number from 1 to the model's 30 columns"
         ):
             rank_items(recorded[0], recorded[2], k=k)
-    with pytest.raises(InputError, match=r"records: no row has a held-out column .* that train lacks"):
+    with pytest.raises(InputError, match=r"records: no row has a held-out column .* train lacks"):
         rank_items(recorded[0], recorded[1], recorded[1], client=False)
     with pytest.raises(InputError, match="row 40 of the source is not one of the model's 40 rows"):
         rank_items(recorded[0], from_matrix(np.ones((41, 30))), client=False)
     found = rank_items(recorded[0], recorded[2], client=False)
     with pytest.raises(SettingError, match="other: ranks for other documents"):
         found.minus(rank_items(recorded[0], recorded[2], recorded[1], k=3, client=False))
+    without = rank_items(recorded[0], recorded[2], recorded[1], client=False)
+    with pytest.raises(SettingError, match="other: ranks for other documents or rows, other candidates"):
+        replace(found, rows=without.rows).minus(without)

@@ -1,6 +1,8 @@
 """Scores along a stream: each batch is scored by what was learned before it, and nothing else."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -122,3 +124,32 @@ def test_the_table():
 def test_what_cannot_be_a_stream_is_refused(model, batch_size, settings, message):
     with pytest.raises(SettingError, match=f"^{message}"):
         stream(model, CORPUS, batch_size, **settings)
+
+
+def test_a_bound_is_of_held_out_documents():
+    (found,) = stream(LDA(3, method="online-vb", **QUIET), CORPUS, 125, "bound").results
+    assert [*found["bound"].parts] == ["documents"]
+
+
+def test_an_interrupt_ends_the_stream_not_only_a_batch():
+    batches = []
+
+    def interrupt(event):
+        batches.append(event.kind)
+        if event.kind == "round":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        stream(LDA(3, callbacks=[interrupt], **QUIET), CORPUS, 60)
+    assert batches.count("round") == 1
+
+
+def test_a_model_that_gets_no_topics_and_a_class_are_refused():
+    class Silent:
+        def partial_fit(self, batch):
+            pass
+
+    with pytest.raises(SettingError, match=r"^model: Silent learned from the stream, but has no topics"):
+        stream(Silent(), CORPUS, 100)
+    with pytest.raises(SettingError, match=r"^model: LDA is a class; give a model of it"):
+        stream(LDA, CORPUS, 100)

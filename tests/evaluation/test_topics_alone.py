@@ -26,7 +26,7 @@ def brute_force(topics, n):
 
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_measures_are_their_equations(n, monkeypatch):
-    monkeypatch.setattr("bigtopic.evaluation.measures.entropy._ROWS", 7)
+    monkeypatch.setattr("bigtopic.evaluation.source._ROWS", 7)
     found, expected = measure(TOPICS, measures=NAMES, n_top=n), brute_force(TOPICS, n)
     assert found["diversity"].value == expected[0]
     for name, per_topic in zip(NAMES[1:], expected[1:], strict=True):

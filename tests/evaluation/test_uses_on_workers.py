@@ -9,6 +9,7 @@ import pytest
 import bigtopic as bt
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
+from bigtopic.errors import ClusterError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -48,3 +49,11 @@ def test_one_worker_three_workers_and_threads_agree(one_worker, three_workers, t
                     np.testing.assert_array_equal(value, theirs[name])
                 elif name != "popularity":
                     assert value == theirs[name]
+
+
+def test_training_records_that_workers_do_not_see_are_named(other_host, tmp_path):
+    records = from_matrix(np.eye(6))
+    train = bt.ingest(records, tmp_path / "train.zarr", client=False, progress=False)
+    pairs = bt.DualTopicModel(2, 2, method="dual-mf", max_iter=1, **QUIET).fit(records)
+    with pytest.raises(ClusterError, match=r"cannot open the corpus at .*train\.zarr"):
+        bt.evaluate.rank_items(pairs, records, train, k=2, client=other_host)

@@ -72,6 +72,18 @@ def test_a_pass_has_the_measures_of_the_model_at_its_end():
     assert learned.components_.tobytes() == plain.components_.tobytes()
 
 
+def test_scores_by_the_methods_own_inference_are_beside_the_common_ones():
+    watch = Watch(CORPUS, "log-predictive", inference="both")
+    model = LDA(**QUIET, max_iter=1, callbacks=[watch]).fit(CORPUS)
+    both = measure(model, CORPUS, "log-predictive", inference="both")["log-predictive"]
+    assert model.history_[0]["measures"] == {
+        "log-predictive": both.value,
+        "log-predictive standard error": both.standard_error,
+        "log-predictive own": both.own.value,
+        "log-predictive own standard error": both.own.standard_error,
+    }
+
+
 def test_every_so_many_updates():
     settings = {**QUIET, "max_iter": 2, "validation": CORPUS[:20], "evaluate_every": 8}
     model = LDA(**settings, callbacks=[Steps(every=4), Steps("rarely", 7), Steps("passes")]).fit(CORPUS)

@@ -1,12 +1,16 @@
-"""The scripts that rerun papers: the verdict on planted tables, and each script at toy size."""
+"""The scripts that rerun papers: the verdict on planted tables, their data, and each script at toy size."""
 
+import argparse
 import csv
 import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "papers"))
 
@@ -58,6 +62,66 @@ def test_planted_claims_become_a_table(tmp_path, capsys):
     lines = (tmp_path / "claims.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5 and lines[2].endswith("| held |") and "a \\| held" in lines[2]
     assert lines[2] in capsys.readouterr().out
+
+
+def test_differences_by_the_common_inference_decide_nothing(tmp_path):
+    own, common = [1.0, 1.1, 0.9, 1.0, 1.0], [-1.0, -1.1, -0.9, -1.0, -1.0]
+    claims = [
+        Claim("Figure 1", "better", own, "nats", common=common),
+        Claim("Figure 4", "faster", own, "nats"),
+    ]
+    _claims.report(tmp_path, claims)
+    with (tmp_path / "claims.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["by common inference"] for row in rows] == ["-1.0000 ± 0.0316", ""]
+    assert [row["verdict"] for row in rows] == [HELD, HELD]
+
+
+def test_the_page_of_claims_gets_the_columns_of_the_table(tmp_path):
+    (tmp_path / "ope").mkdir()
+    _claims.report(tmp_path / "ope", [Claim("Figure 1", "better", [1.0], "nats", common=[2.0])])
+    script = runpy.run_path(str(PAPERS.parents[1] / "docs" / "claims_tables.py"))
+    page = script["filled"]("<!-- ope -->\nold\n<!-- /ope -->\n<!-- sgs -->\nleft\n<!-- /sgs -->", tmp_path)
+    assert page.splitlines()[1:4] == [
+        "| where | claim | difference | by common inference | verdict |",
+        "|---|---|---|---|---|",
+        "| Figure 1 | better | +1.0000 ± nan nats | +2.0000 ± nan | undecided |",
+    ]
+    assert "old" not in page and "left" in page
+
+
+KINDS = "boats", "bridges", "canals", "dams", "mills", "ponds"  # each in a sixth of the documents
+TEXTS = [f"text {i} of {kind}" for i in range(5) for kind in KINDS]
+
+
+def _of_kind(kind, folder):
+    if kind == "corpus":
+        return bt.ingest(TEXTS, folder / "stored.zarr", stop_words=None).url
+    if kind == "folder":
+        (folder / "texts").mkdir()
+        for i, text in enumerate(TEXTS):
+            (folder / "texts" / f"{i}.txt").write_text(text)
+        return str(folder / "texts")
+    separator = "\t" if kind == "tsv" else ","
+    path = folder / f"texts.{kind}"
+    path.write_text(
+        "\n".join(["id" + separator + "text", *(f"{i}{separator}{text}" for i, text in enumerate(TEXTS))])
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["corpus", "folder", "tsv", "csv"])
+def test_data_may_be_a_corpus_or_texts(kind, tmp_path):
+    given = argparse.Namespace(data=_of_kind(kind, tmp_path), out=tmp_path, toy=False)
+    corpus = _claims.corpus_of(given, "kos", lambda: pytest.fail("nothing is drawn"))
+    assert corpus.n_docs == len(TEXTS) and "boats" in corpus.vocabulary.words
+
+
+def test_the_larger_demo_has_the_libraries_that_every_installation_has():
+    names = _claims.modules()
+    assert {"asyncio", "numpy", "scipy", "xml"} <= {*names} and not {"test", "pytest"} & {*names}
+    source_files = import_module("bigtopic.datasets.docstrings")._source_files  # refuses names without source
+    assert {module.partition(".")[0] for module, _ in source_files(names)} == {*names}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from threading import Condition
 from typing import Any
@@ -15,19 +17,28 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import executors
-from bigtopic.learning.executors.asynchronous import AsynchronousExecutor, Threads
+from bigtopic.learning.estep import evaluate, gather
+from bigtopic.learning.executors.asynchronous import AsynchronousExecutor, Threads, Workers
 from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.remembering import NoState
+from bigtopic.learning.rounds import round_stats, step
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Round
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
+from bigtopic.state.params import Params
+from bigtopic.types import Stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case
+from reference.serial import total
 
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
@@ -178,3 +189,94 @@ def test_staleness_is_bounded(staleness, corpus):
     (first, second) = model.history
     assert 0 <= max(row["staleness"]["largest"] for row in (first, second)) <= staleness
     assert all(0 <= share <= 1 for share in first["idle"].values())
+
+
+LAG = 4
+
+
+def in_order(n_threads: int) -> Callable[[Run], Executor]:
+    return lambda run: AsynchronousExecutor(run, Threads(run, n_threads), LAG, in_order=True)
+
+
+def emulated(run: Run, params: Params, n_passes: int) -> Params:
+    """Algorithm 4 of Gao, Chen and Zhu, where each push comes back after `LAG` - 1 others: plainly, on one thread."""
+    reader = BlockReader(run.parts)
+
+    def pushed(rnd: Round, here: Cursor) -> Stats:
+        def map_reduce(rnd: Round, arrays: Any, iteration: Any) -> Stats:
+            gathered = (gather(reader.block(ref), arrays, run.work) for ref in rnd.slices)
+            found = zip(rnd.slices, gathered, strict=True)
+            return total([evaluate(ref, one, run.work, iteration, NoState()) for ref, one in found])
+
+        return round_stats(params, rnd, here, run.settings, map_reduce)
+
+    n_steps = 0
+    for pass_number in range(n_passes):
+        in_air: deque[tuple[Round, int, Stats]] = deque()
+        rounds = run.plan.rounds(pass_number)
+        while True:
+            for rnd in islice(rounds, LAG - len(in_air)):
+                in_air.append((rnd, n_steps, pushed(rnd, Cursor(pass_number, rnd.number, n_steps))))
+            if not in_air:
+                break
+            rnd, pulled, stats = in_air.popleft()
+            here = Cursor(pass_number, rnd.number, n_steps)
+            step(params, here, stats, run.settings, 1 / LAG, n_steps - pulled)
+            n_steps += 1
+    return params
+
+
+@pytest.mark.parametrize("name", ["sgs", "streaming-vb", "online-vb"])
+def test_in_order_the_bits_are_those_of_the_emulation(name, corpus):
+    """Whatever the number of threads."""
+    method, found = table.get(name), []
+    for n_threads in (1, 3):
+        model = new(method, corpus)
+        learn(model, corpus, in_order(n_threads), 2)
+        found.append(bits(model))
+    plain = new(method, corpus)
+    sizes = {"batch_size": 20, "slice_size": 9, "order": "shuffled", "max_iter": 2, "asynchronous": True}
+    emulated(make_run(plain, corpus, **sizes), plain.params, 2)
+    assert found == [bits(plain)] * 2
+
+
+@pytest.mark.distributed
+def test_pushes_of_workers_move_the_params_once(corpus, three_workers):
+    watch, model = Watch(), new(ADDS, corpus)
+    before = mass(model)
+    learn(model, corpus, watch.by(lambda run: AsynchronousExecutor(run, Workers(run, three_workers))), 2)
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
+    assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
+    assert set(model.history[-1]["idle"]) <= set(three_workers.nthreads())
+    serial, alone = new(ADDS, corpus), new(ADDS, corpus)
+    learn(serial, corpus, None)
+    learn(alone, corpus, lambda run: AsynchronousExecutor(run, Workers(run, three_workers), staleness=0))
+    assert bits(alone) == bits(serial)
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_twenty_kills_lose_nothing_and_apply_nothing_twice(corpus, mortal_workers):
+    watch, model, n_passes, killed = Watch(), new(ADDS, corpus), 40, []
+    before = mass(model)
+
+    def make(run: Run) -> Executor:
+        executor = AsynchronousExecutor(run, Workers(run, mortal_workers))
+        advance = executor.advance
+
+        def deadly(*limits: Any) -> Any:
+            for number, found in enumerate(advance(*limits)):
+                yield found
+                if number == 7 and len(killed) < 20 and (pids := mortal_workers.run(os.getpid)):
+                    killed.append(min(pids.values()))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+        executor.advance = deadly  # type: ignore[method-assign]
+        return executor
+
+    learn(model, corpus, watch.by(make), n_passes)
+    assert len(killed) == 20
+    assert watch.done == Counter(
+        (pass_number, number) for pass_number in range(n_passes) for number in range(15)
+    )
+    assert mass(model) - before == pytest.approx(n_passes * corpus.n_tokens, rel=1e-5)

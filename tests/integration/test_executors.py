@@ -22,6 +22,7 @@ from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import choice, whole
+from bigtopic.learning.executors.base import Until
 from bigtopic.learning.executors.graph_tasks import n_nodes, placed, remembering_graph, sum_graph
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
@@ -86,7 +87,7 @@ def many_slices(in_parts) -> tuple[Run, Params]:
 
 def after_a_round(executor: Any, params: Params) -> bytes:
     with executor:
-        ((params, _),) = executor.advance(params.copy(), Cursor())
+        ((params, _),) = executor.advance(params.copy(), Cursor(), Until())
     return params["topic_words"].raw.tobytes()
 
 

@@ -184,6 +184,28 @@ def test_many_replicas_draw_their_responsibilities(docs):
     assert all(many < few / 2 for few, many in pairwise(errors))  # four times smaller, on average
 
 
+def test_many_replicas_rest_where_responsibilities_do(docs):
+    """One sweep from the fixed point of iterative CVB0: the distance from it falls with the root of their number."""
+    alpha, ilr, state = np.full(4, 0.5), kernels.load("ilr"), None
+    rest = np.zeros((docs.n_words, 4))
+    for _ in range(2000):
+        weights = case.padded(rest + ETA, np.float64)
+        view = View({"topic_words": weights}, {"topic_words": weights.sum(axis=0)})
+        result = ilr.run(docs, view, case.hyper(ilr, alpha, 4, docs.n_words), 5, state)
+        rest, state = rest + result.stats["topic_words"][:, :4], result.state
+    shares = np.repeat(state["shares"].astype(float), docs.counts.astype(int), axis=0)
+    reached = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)[:, None, :3]
+    errors = []
+    for replicas in (16, 256, 4096):
+        chain = Chain(docs, alpha, replicas=replicas)
+        steps = (np.arange(replicas) + 0.5) / replicas
+        chain.state = {"labels": (steps[:, None] > reached).sum(axis=2).astype(np.int16)}
+        chain.counts = counted(docs, chain.state["labels"], 4)
+        chain.sweep()
+        errors.append(np.abs(chain.counts - rest).sum())
+    assert all(many < few / 2 for few, many in pairwise(errors))  # four times smaller, on average
+
+
 def test_one_topic_takes_every_label(docs):
     chain = Chain(docs, np.array([0.4]))
     chain.sweep()

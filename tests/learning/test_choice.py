@@ -12,6 +12,7 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice
+from bigtopic.learning.executors.base import Until
 from bigtopic.learning.executors.choice import round_seconds
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run
@@ -133,5 +134,5 @@ def test_a_task_leaves_no_more_passes_of_state_than_the_disk_was_asked_for(state
     monkeypatch.setattr(WholeExecutor, "_chunk", chunk)
     kernel = replace(run.work.kernel, state=state)
     with WholeExecutor(replace(run, work=replace(run.work, kernel=kernel)), None) as executor:
-        list(executor.advance(Params({}), Cursor(), n_passes=4))
+        list(executor.advance(Params({}), Cursor(), Until(n_passes=4)))
     assert asked[0] == most and run.plan.n_rounds == 3

@@ -14,7 +14,7 @@ from bigtopic.questions.words import top_labels
 @pytest.fixture(params=[False, True])
 def small(request, monkeypatch):
     if request.param:
-        monkeypatch.setattr(words_module, "ROWS", 7)
+        monkeypatch.setattr("bigtopic.evaluation.source._ROWS", 7)
         monkeypatch.setattr(words_module, "FREX_CELLS", 90)
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from bigtopic.learning.executors.base import Executor, Updates
+from bigtopic.learning.executors.base import Executor, Until, Updates
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.params import Params
 
@@ -78,5 +78,5 @@ class Follower:
         return self.n_passes - self.cursor.pass_number
 
     def advance(self, executor: Executor, max_rounds: int | None = None, most: int | None = None) -> int:
-        progress = executor.advance(self.params, self.cursor, max_rounds, None, self.passes_left)
+        progress = executor.advance(self.params, self.cursor, Until(max_rounds, n_passes=self.passes_left))
         return self.follow(progress, most)

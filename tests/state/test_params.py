@@ -279,6 +279,7 @@ def test_rounds_cost_the_same_in_a_large_vocabulary(synthetic):
 
     from bigtopic import methods as table
     from bigtopic.corpus.memory import from_matrix
+    from bigtopic.learning.executors.base import Until
     from bigtopic.learning.executors.threads import ThreadExecutor
     from bigtopic.learning.new_run import make_run
     from bigtopic.plan.cursor import Cursor
@@ -294,7 +295,7 @@ def test_rounds_cost_the_same_in_a_large_vocabulary(synthetic):
         with ThreadExecutor(run, 1) as executor:
 
             def one_pass(executor=executor, model=model):
-                assert sum(len(done) for _, done in executor.advance(model.params, Cursor())) == 20
+                assert sum(len(done) for _, done in executor.advance(model.params, Cursor(), Until())) == 20
 
             one_pass()
             costs[n_words] = seconds(one_pass)

@@ -26,14 +26,16 @@ import numpy as np
 
 from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, argument, noting
+from bigtopic.errors import ArgumentError, SettingError, argument, either, noting
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import Evaluation, free_label, results_of
-from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
+from bigtopic.evaluation.base import Measure, with_error
+from bigtopic.evaluation.measuring import Evaluation, evaluation_of, free_label
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.parallel.progress import Progress
+from bigtopic.support import aliases
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
 from bigtopic.wording import counted
@@ -132,7 +134,7 @@ class Sweep(ScoreTable):
             measure = self.measures[name]
             columns[free_label(measure.title, measure, columns)] = [score.text() for score in scores]
             if name == self._decides:
-                cells = [score_cell(*difference, sign="+") for difference in self.differences]
+                cells = [with_error(*difference, sign="+") for difference in self.differences]
                 cells[self._highest] = "highest"
                 columns["difference"] = cells
         return Table({**columns, "": self._marks("chosen", "")})
@@ -141,9 +143,17 @@ class Sweep(ScoreTable):
         deciding, n_folds = self.measures[self._decides], len(self.results[0])
         unit = f", in {deciding.unit}" if deciding.unit else ""
         split = "held out" if n_folds == 1 else f"each held out once, in {n_folds} folds"
+        of = f"of {counted(self._n_docs, 'document')} {split}"
+        scores = self.scores[self._decides]
+        if all(np.isnan(score.standard_error) for score in scores):
+            return [
+                f"{deciding.title}{unit}, {of}",
+                "chosen: the highest score; it has a standard error only between folds, see folds=",
+            ]
+        paired = "document" if has_documents(self.results[0][0][self._decides]) else "fold"
         return [
-            f"{deciding.title}{unit}, ± one standard error, of {counted(self._n_docs, 'document')} {split}",
-            "chosen: the fewest topics within one standard error of the highest score, paired by document",
+            f"{deciding.title}{unit}, ± one standard error, {of}",
+            f"chosen: the fewest topics within one standard error of the highest score, paired by {paired}",
         ]
 
 
@@ -188,7 +198,7 @@ def sweep(
     test_size : a share (float between 0 and 1) or a number of documents (int); without effect with `folds`
     settings : of the estimator; a list has the values of candidates, such as `n_components=[10, 20, 50]`,
         `doc_topic_prior=[0.05, 0.5]`, or `random_state=range(3)` for random starts; all combinations are candidates.
-        Anything else is the setting of all
+        Anything else is the setting of all. Settings that only the measures have, such as `n_top=5`, are the measures'
 
     Returns
     -------
@@ -197,7 +207,11 @@ def sweep(
     Raises
     ------
     SettingError
-        When a candidate, `folds`, `measure` or `test_size` is not allowed; before anything is learned.
+        When a candidate, `folds`, `measure`, `test_size` or a setting of a measure is not allowed, or no setting has a
+        list; before anything is learned. When a measure does not fit the method or the documents, such as one by window
+        without texts; once a candidate has learned.
+    ArgumentError
+        When neither the estimator nor a measure has a setting.
 
     References
     ----------
@@ -217,19 +231,65 @@ def sweep(
         raise SettingError(
             f"{argument('measure')}: the list is empty; the first measure decides, so give one, or more"
         )
+    if asked[0].describes:
+        raise SettingError(
+            f"{argument('measure', asked[0].name)}: describes topics, and no value is better than another; give a "
+            "measure such as 'log-predictive' or 'npmi' first"
+        )
     splits = _splits(documents, folds, test_size)
-    candidates, estimators = _candidates(LDA() if estimator is None else estimator, settings)
-    results = []
-    for own, make in zip(candidates, estimators, strict=True):
-        with noting(f"candidate {own}"):
-            results.append([_scored(make(), train, test, asked) for train, test in splits])
-    sizes = [sum(getattr(one, name) for name in one._counts) for one in (make() for make in estimators)]
-    found = Sweep(candidates, results, sizes, sum(test.n_docs for _, test in splits))
-    found.best_estimator_ = _fitted(estimators[found.best_index_](), documents)
+    estimator = LDA() if estimator is None else estimator
+    own, of_measures = _divided(estimator, settings, asked)
+    candidates, estimators = _candidates(estimator, own, documents)
+    results: list[list[Evaluation]] = []
+    progress = settings.get("progress", estimator.progress)
+    with Progress("sweep", len(candidates) * len(splits) + 1, " fits", progress) as bar:
+        for number, (candidate, make) in enumerate(zip(candidates, estimators, strict=True), 1):
+            results.append([])
+            for train, test in splits:
+                with noting(f"candidate {candidate}"):
+                    results[-1].append(_scored(make(), train, test, asked, of_measures))
+                bar.update(1)
+            score = f"{asked[0].title} {_pooled(asked[0].name, results[-1]).text()}"
+            shown = ", ".join(f"{name}={_plain(value)}" for name, value in candidate.items())
+            bar.note(f"candidate {number} of {len(candidates)}, {shown}: {score}")
+        sizes = [sum(getattr(one, name) for name in one._counts) for one in (make() for make in estimators)]
+        found = Sweep(candidates, results, sizes, sum(test.n_docs for _, test in splits))
+        found.best_estimator_ = _fitted(estimators[found.best_index_](), documents)
     return found
 
 
-def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Any]]:
+def _divided(
+    estimator: Any, settings: Mapping[str, Any], asked: Sequence[Measure]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of the estimator, and those that only the measures have.
+
+    Raises
+    ------
+    SettingError
+        When `estimator` is not an estimator, or a value is not allowed for a measure.
+    ArgumentError
+        When neither has a setting.
+    """
+    if not isinstance(estimator, TopicLearning):
+        found = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise SettingError(f"{argument('estimator')}: must be an estimator, such as LDA(), found {found}")
+    params = estimator.get_params()
+    own = {name: value for name, value in settings.items() if name in params}
+    others = {name: value for name, value in settings.items() if name not in params}
+    for name in others:
+        if not any(name in one.settings for one in asked):
+            answer = aliases.of_argument(name, [*params, "measure", "folds", "test_size"])
+            raise ArgumentError(
+                f"sweep() has no argument {name!r}, and {type(estimator).__name__} has no such setting{answer}"
+            )
+    for one in asked:
+        one.complete(others)
+    return own, others
+
+
+def _candidates(
+    estimator: Any, settings: Mapping[str, Any], corpus: Corpus
+) -> tuple[list[dict[str, Any]], list[Any]]:
     """The settings of each candidate that differ, and for each a function that makes its estimator.
 
     Raises
@@ -237,16 +297,17 @@ def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[
     SettingError
         When a setting is not allowed, or a seed is none.
     """
-    if not isinstance(estimator, TopicLearning):
-        found = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
-        raise SettingError(f"{argument('estimator')}: must be an estimator, such as LDA(), found {found}")
     numbers = (*estimator._counts, "random_state")  # of which an array has the values of candidates, too
     several = {
-        name: value
+        name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in settings.items()
         if isinstance(value, list | tuple | range) or (name in numbers and np.ndim(value) == 1)
     }
     shared = {**estimator.get_params(), **{n: v for n, v in settings.items() if n not in several}}
+    if not several:
+        raise SettingError(
+            f"no setting has a list of values; give one to choose from, such as {argument('n_components', [10, 20])}"
+        )
     for name, values in several.items():
         if not len(values):
             raise SettingError(f"{argument(name)}: the list is empty; give a value, or more")
@@ -265,6 +326,7 @@ def _candidates(estimator: Any, settings: Mapping[str, Any]) -> tuple[list[dict[
                     f"{argument('random_state', made.random_state)}: give a whole number, or a list of them, so that "
                     "the chosen candidate can be learned again"
                 )
+            made._new_model(corpus, made.random_state)  # which refuses what it cannot learn with
     return candidates, makers
 
 
@@ -274,8 +336,8 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
         return [corpus.split(test_size, _SEED)]
     if not is_whole(folds) or not 2 <= folds <= corpus.n_docs:
         raise SettingError(
-            f"{argument('folds', folds)}: must be a whole number from 2 to the {corpus.n_docs:,} documents, or None to "
-            "hold out some documents once"
+            f"{argument('folds', folds)}: must be a whole number from 2 to the {corpus.n_docs:,} documents, "
+            f"{either('or None', 'or leave it out')} to hold out some documents once"
         )
     rows = corpus.rows()
     of_row = np.empty(len(rows), np.int64)
@@ -286,10 +348,11 @@ def _splits(corpus: Corpus, folds: int | None, test_size: float) -> list[tuple[C
     ]
 
 
-def _scored(estimator: Any, train: Corpus, test: Corpus, asked: Sequence[Measure]) -> Evaluation:
+def _scored(
+    estimator: Any, train: Corpus, test: Corpus, asked: Sequence[Measure], settings: Mapping[str, Any]
+) -> Evaluation:
     subject = Subject(_fitted(estimator, train), test)
-    found = results_of(asked, subject, {}, **estimator._workers(False))
-    return Evaluation(list(zip(asked, found, strict=True)))
+    return evaluation_of(asked, subject, {"held_out": True, **settings}, **estimator._workers(False))
 
 
 def _fitted(estimator: Any, corpus: Corpus) -> Any:

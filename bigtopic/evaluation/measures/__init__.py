@@ -33,10 +33,18 @@ def load(name: str | Measure) -> Measure:
         return name
     if not isinstance(name, str):
         raise SettingError(
-            f"{argument('measures')}: must be names or Measure objects, found {name!r}; names are: "
+            f"{argument('measures')}: must be names or Measure objects, found {name!r:.60}; names are: "
             f"{', '.join(names())}"
         )
+    if name in _MEANT and name not in names():
+        raise SettingError(f"there is no measure {name!r}; ask for {_MEANT[name]}")
     return discovery.load(__name__, name, "MEASURE", "measure", hyphens=True)
+
+
+_MEANT = {
+    "coherence": "'npmi', or another of 'pmi', 'lcp', 'umass', 'c-npmi', 'c-uci', 'c-v'",
+    "perplexity": "'log-predictive', whose result has the perplexity, too",
+}
 
 
 def check_names(given: Iterable[str | Measure]) -> None:

@@ -7,8 +7,11 @@ the best q given these. L is a sum of terms of the documents and, for each array
 prior. Documents are inferred until they converge, or for 100 iterations, with the same settings for every model, so
 that bounds of models with the same kind of q compare, whatever the method that learned them.
 
-On documents that the model has not learned from, L is a bound too, but a loose one: the terms of the arrays belong to
-the training documents. Compare the part of the documents alone there.
+On documents that the model has not learned from (`held_out`), the terms of the arrays, which belong to the training
+documents, are left out. By Jensen's inequality, the terms of the documents alone are a lower bound of their probability
+given the training documents, with q as the posterior of the arrays:
+
+    sum_d L_d <= log E_q[p(words | arrays, priors)]
 
 exp(-L / tokens) is the bound perplexity of papers on variational methods (Mortensen 2017, equation 2.16), an upper
 bound of the perplexity under the priors: it compares variational methods of the same model, and nothing else.
@@ -29,13 +32,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument
-from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Documents,
+    Subject,
+    documents_of,
+    in_source_order,
+    kind_of,
+    learned_model,
+)
 from bigtopic.inference.authors import MappedModel, Values
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.state.bound import global_parts
-from bigtopic.state.model import TopicModel
 from bigtopic.wording import counted
 
 __all__ = ["MEASURE", "VariationalBound", "bound"]
@@ -49,7 +59,8 @@ class VariationalBound(Result):
     ----------
     value : nats per token
     of : what it is a lower bound of, and by which approximation
-    parts : {"documents": nats, array of the model: nats}, the local part and the global ones; they add up to `nats`
+    parts : {"documents": nats, array of the model: nats}, the local part and the global ones, which add up to `nats`;
+        of held-out documents, the local part alone
     n_tokens, n_docs : that the bound is of; words that the model does not know are left out
     unknown_share : their share of the tokens
     rows, per_document, tokens : int64, float64, float64 (n_docs,): source row, own terms of the bound in nats and
@@ -84,7 +95,8 @@ class VariationalBound(Result):
 
         Compare it only between variational methods of the same model, with the same `of`, on the same documents.
         """
-        return float(np.exp(-self.value))
+        with np.errstate(over="ignore"):  # infinite where few tokens have the terms of all topics
+            return float(np.exp(-self.value))
 
     def details(self) -> dict[str, str]:
         parts = {name: f"{nats:,.1f} nats" for name, nats in self.parts.items()}
@@ -111,17 +123,23 @@ class _State(NamedTuple):
 
 
 def bound(
-    model: Any, corpus: CorpusOrPath, client: Any = None, n_threads: int | None = None
+    model: Any,
+    corpus: CorpusOrPath,
+    client: Any = None,
+    n_threads: int | None = None,
+    *,
+    held_out: bool = False,
 ) -> VariationalBound:
     """The variational bound of a fitted model on documents, and its parts.
 
     Parameters
     ----------
     model : a fitted estimator whose method has a bound: variational ones, online and streaming ones too
-    corpus : the documents, usually those that the model learned from, or the path of their corpus; words and authors
-        are matched by name
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    corpus : the documents that the model learned from, or the path of their corpus; words and authors are matched by
+        name
+    client, n_threads : see `measure`
+    held_out : whether the documents are others than those that the model learned from. The parts of the model's arrays,
+        which belong to the training documents, are then left out
 
     Returns
     -------
@@ -146,18 +164,21 @@ def bound(
     >>> bool(np.isclose(found.nats, found.parts["documents"] + found.parts["topic_words"]))
     True
     """
-    return result_of(MEASURE, Subject(model, documents_of(corpus)), {}, client, n_threads)
+    return result_of(MEASURE, Subject(model, documents_of(corpus)), {"held_out": held_out}, client, n_threads)
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
-    corpus, model = subject.corpus, getattr(subject.model, "_model", None)
-    if not isinstance(model, TopicModel):
+    corpus, model = subject.corpus, learned_model(subject.model)
+    if model is None:
         raise SettingError(
-            f"{argument('model')}: {type(subject.model).__name__} has no variational bound; give a fitted estimator "
+            f"{argument('model')}: {kind_of(subject.model)} has no variational bound; give a fitted estimator "
             "of this package, of a method such as 'vb', or ask for 'log-predictive' or 'left-to-right'"
         )
     of, mapped = bound_of(model).of, MappedModel.of(model, corpus)
-    return _State(mapped, of, global_parts(mapped.model.params))
+    parts = global_parts(mapped.model.params)
+    if settings["held_out"]:
+        of, parts = f"log p(words | training documents), with q({', '.join(parts)}) for the posterior", {}
+    return _State(mapped, of, parts)
 
 
 def _of_block(state: _State, documents: Documents) -> list[tuple[Values, float]]:
@@ -166,9 +187,7 @@ def _of_block(state: _State, documents: Documents) -> list[tuple[Values, float]]
 
 
 def _finish(state: _State, pieces: list[tuple[Values, float]]) -> VariationalBound:
-    values = [np.concatenate(arrays) for arrays in zip(*(piece for piece, _ in pieces), strict=True)]
-    order = np.argsort(values[0], kind="stable")
-    rows, nats, tokens = (array[order] for array in values)
+    rows, nats, tokens = in_source_order(values for values, _ in pieces)
     n_tokens, everything = float(tokens.sum()), sum(n for _, n in pieces)
     if not n_tokens:
         raise InputError(
@@ -186,6 +205,9 @@ MEASURE = Measure(
     of_block=_of_block,
     combine=operator.iadd,
     finish=_finish,
+    settings={
+        "held_out": Setting(False, "The bound of unseen documents: without the parts of topics and authors.")
+    },
     title="variational bound",
     unit="nats per token",
     meaning="lower bound of the log probability of the words given the priors, in nats per token; higher is better",

@@ -14,19 +14,15 @@ from typing import Any
 import numpy as np
 
 from bigtopic.evaluation.base import Measure, Score
+from bigtopic.evaluation.source import rows_of
 from bigtopic.evaluation.subject import Subject
 
 __all__ = ["MEASURE"]
 
-_ROWS = 1 << 15  # words at a time
-
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> np.ndarray:
-    source = subject.source
-    per_topic = np.zeros(source.n_components)
-    for start in range(0, source.n_words, _ROWS):
-        ids = np.arange(start, min(start + _ROWS, source.n_words), dtype=np.int32)
-        rows = source.gather(ids)[:, : source.n_components].astype(np.float64)
+    per_topic = np.zeros(subject.n_components)
+    for _, rows in rows_of(subject.source):
         per_topic -= (rows * np.log(np.maximum(rows, np.finfo(np.float64).tiny))).sum(axis=0)
     return per_topic
 
@@ -42,5 +38,6 @@ MEASURE = Measure(
     combine=None,
     finish=_finish,
     unit="nats",
+    describes=True,
     meaning="how widely a topic spreads its probability over the words, in nats",
 )

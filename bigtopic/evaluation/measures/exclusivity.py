@@ -29,7 +29,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> np.ndarray:
     source = subject.source
     ids, own = top_words(source, settings["n_top"])
     words, where = np.unique(ids, return_inverse=True)
-    everywhere = source.gather(words.astype(np.int32))[:, : source.n_components].sum(axis=1, dtype=np.float64)
+    everywhere = source.gather(words.astype(np.int32)).sum(axis=1, dtype=np.float64)
     per_topic: np.ndarray = (own / everywhere[where.reshape(ids.shape)]).mean(axis=1)
     return per_topic
 

@@ -29,11 +29,26 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    refuse_dual,
+    result_of_scores,
+    scores_of_block,
+    settings_of,
+)
 from bigtopic.evaluation.measures.log_predictive import Completion, completion_of
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.records import split_records, test_counts
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, local_docs, topic_rows
+from bigtopic.evaluation.source import TopicSource
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Subject,
+    documents_of,
+    in_source_order,
+    learned_model,
+    topic_rows,
+)
 from bigtopic.state.axes import mapping
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs
@@ -50,7 +65,8 @@ class HeldOutRecords(HeldOut):
     own : the same on the same tokens with the model's own topics of the documents; None where it has none
     own_from : what these topics are: "training state" or "transform"; "" where there are none
     uniform : `value` of uniform words, -log of the size of the vocabulary
-    saw_them : whether the model learned from the held-out tokens too: then the score says nothing
+    saw_them : whether the model learned from held-out tokens too, by its counts of words, as after another split: then
+        the score says nothing
     """
 
     own: HeldOutRecords | None = field(default=None, repr=False)
@@ -64,12 +80,11 @@ class HeldOutRecords(HeldOut):
     def baselines(self) -> Mapping[str, float]:
         return {"uniform words": self.uniform, **super().baselines}
 
-    def details(self) -> dict[str, str]:
+    def _further(self) -> dict[str, str]:
         return {
             f"by {self.own_from}": "" if self.own is None else f"{self.own.text()} nats per token",
             "uniform words": f"{self.uniform:.4f} nats per token",
-            "caution": "the model learned from the held-out tokens too" if self.saw_them else "",
-            **super().details(),
+            "caution": "the model learned from held-out tokens too" if self.saw_them else "",
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,8 +111,7 @@ def held_out_records(
         and `doc_topic_prior` are passed
     records : the whole documents, training and held-out tokens, or the path of their corpus
     test_size, random_state : as given to `split_records`
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     train : documents that give the unigram baseline its frequencies; None for the training tokens
 
     Returns
@@ -132,13 +146,11 @@ def held_out_records(
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     refuse_dual(subject.model, "held-out-records")
     corpus, (train, test) = subject.corpus, split_records(subject.corpus, **settings)
-    known = getattr(subject.model, "_model", None)
-    model = known if isinstance(known, TopicModel) else None
+    model = learned_model(subject.model)
     state = None if model is None else _by_state(model, subject, train, test)
     own = model is not None and state is None
-    learned, there = subject.source.vocabulary.frequency, corpus.vocabulary.frequency
-    counted = corpus.counted and learned is not None and there is not None
-    saw_them = bool(counted and np.array_equal(learned, there))  # type: ignore[arg-type]
+    train = train.recounted()
+    saw_them = _saw_them(subject.source, train, corpus)
     subject = replace(subject, train=subject.train or train)
     return _Records(
         **completion_of(subject, own),
@@ -149,8 +161,15 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Records:
     )
 
 
-def _of_block(records: _Records, documents: Documents) -> list[Scores]:
-    return [records(documents.block)]
+def _saw_them(source: TopicSource, train: Corpus, corpus: Corpus) -> bool:
+    """Whether a model learned from more tokens of some word than `train` has, and of none from more than `corpus`."""
+    learned, ids = source.vocabulary.frequency, mapping(corpus.vocabulary, source.vocabulary)
+    if learned is None:
+        return False
+    if ids is not None:
+        learned = np.where(ids >= 0, learned[ids], 0)
+    own, whole = (one.recounted().vocabulary.frequency for one in (train, corpus))
+    return bool((learned > own).any() and (learned <= whole).all())
 
 
 _NOTHING = (
@@ -160,8 +179,12 @@ _NOTHING = (
 
 
 def _finish(records: _Records, pieces: list[Scores]) -> HeldOutRecords:
-    scores = Scores.joined(pieces).in_source_order()
-    more = {"uniform": -float(np.log(records.source.n_words)), "saw_them": records.saw_them}
+    scores = Scores(*in_source_order(pieces))
+    more = {
+        "uniform": -float(np.log(records.source.n_words)),
+        "saw_them": records.saw_them,
+        "divided_by": settings_of(records, "test_size", "random_state"),
+    }
     found = result_of_scores(HeldOutRecords, scores, records.source, _NOTHING, **more)
     if records.state is None and records.own is None:
         return found
@@ -195,14 +218,12 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
     model has none of these training tokens. A pass in this process, whose files the state is in."""
     from bigtopic.evaluation import _kernels
 
-    state, source, rows, totals = model.document_state, subject.source, [], []
-    if (
-        "author" in model.axes
-    ):  # what is remembered is of authors and topics, and documents have no topics of their own
+    if "author" in model.axes:  # it remembers authors' topics, and documents have none of their own
         return None
+    state, source, pieces = model.document_state, subject.source, []
     if state is None or not state.has_counted(train.parts, train.vocabulary, model.cursor):
         return None
-    id_map, n = mapping(train.vocabulary, source.vocabulary), source.n_components
+    n = source.n_components
     try:
         for number, part in enumerate(train.parts):
             for start in range(0, part.n_docs, _STEP):
@@ -210,19 +231,17 @@ def _by_state(model: TopicModel, subject: Subject, train: Corpus, test: Corpus) 
                 counts = _topic_counts(model, number, part.read(start, stop), start, stop)
                 if counts is None:
                     return None
-                docs, ids = local_docs(test.parts[number].read(start, stop), train.n_words, id_map)
+                docs, ids = subject.inference.known(test.parts[number].read(start, stop))
                 topic_words = topic_rows(source, ids)
                 theta = np.zeros((docs.n_docs, topic_words.shape[1]), np.float32)
                 theta[:, :n] = counts + source.doc_topic_prior
                 theta /= theta.sum(axis=1, keepdims=True)
                 total = np.zeros(docs.n_docs)
                 _kernels.held_out_log(docs.indptr, docs.words, docs.counts, theta, topic_words, total)
-                rows.append(docs.rows)
-                totals.append(total)
+                pieces.append((docs.rows, total))
     except ModelError:  # a saved or copied model is without these files
         return None
-    found: np.ndarray = np.concatenate(totals)[np.argsort(np.concatenate(rows), kind="stable")]
-    return found
+    return in_source_order(pieces)[1]
 
 
 def _topic_counts(model: TopicModel, number: int, block: Block, start: int, stop: int) -> np.ndarray | None:
@@ -248,7 +267,7 @@ def _topic_counts(model: TopicModel, number: int, block: Block, start: int, stop
 MEASURE = Measure(
     name="held-out-records",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={

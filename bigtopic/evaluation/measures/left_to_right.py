@@ -33,14 +33,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, refuse_dual, result_of_scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    Scoring,
+    check_tokens,
+    kernel_seed,
+    refuse_dual,
+    result_of_scores,
+    scores_of_block,
+    scoring_of,
+    settings_of,
+    sums,
+)
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.source import TopicSource
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, local_docs, topic_rows
-from bigtopic.inference.known import unknown_words
-from bigtopic.state.axes import mapping
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Subject,
+    documents_of,
+    in_source_order,
+    topic_rows,
+)
 from bigtopic.types import Block
 from bigtopic.wording import counted
 
@@ -74,13 +89,12 @@ class LeftToRight(HeldOut):
             return float("nan")
         return float(self.log_likelihood.std(ddof=1) / np.sqrt(self.n_docs))
 
-    def details(self) -> dict[str, str]:
+    def _further(self) -> dict[str, str]:
         cut = f"the first {self.max_tokens:,} shuffled tokens of {counted(self.n_cut, 'longer document')}"
         return {
             "per document": f"{self.per_document:,.2f} ± {self.per_document_error:,.2f} nats",
             "form": f"{self.form}, {counted(self.particles, 'particle')}",
             "cut": cut if self.n_cut else "",
-            **super().details(),
         }
 
 
@@ -108,8 +122,7 @@ def left_to_right(
     particles : sweeps that are averaged, or chains
     max_tokens : tokens of a document that are scored at most, chosen at random
     random_state : seed of the order of tokens and of the draws
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     train : documents that give the unigram baseline its frequencies, see `log_predictive`
 
     Returns
@@ -123,7 +136,7 @@ def left_to_right(
     VocabularyMismatch
         When the model knows too few of at least 300 tokens (it warns of fewer), see `LDA.transform`.
     InputError
-        When the model knows no token, or counts are fractional.
+        When the model knows no token, or counts are fractional or beyond 2^24.
 
     Examples
     --------
@@ -143,18 +156,12 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Estimator:
         if settings[name] < 1:
             raise SettingError(f"{argument(name)}: must be at least 1, found {settings[name]!r}")
     refuse_dual(subject.model, "left-to-right")
-    corpus, source = subject.corpus, subject.source
-    id_map = mapping(corpus.vocabulary, source.vocabulary)
-    unknown = unknown_words(source, corpus.vocabulary)
-    return _Estimator(source, id_map, unknown, corpus.n_words, unigram_log_of(subject), **settings)
+    return _Estimator(**scoring_of(subject), **settings)
 
 
-def _of_block(estimator: _Estimator, documents: Documents) -> list[tuple[Scores, int]]:
-    return [estimator(documents.block)]
-
-
-def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRight:
-    scores = Scores.joined(piece for piece, _ in pieces).in_source_order()
+def _finish(estimator: _Estimator, pieces: list[tuple[np.ndarray, ...]]) -> LeftToRight:
+    *arrays, cut = in_source_order(pieces)
+    scores = Scores(*arrays)
     return result_of_scores(
         LeftToRight,
         scores,
@@ -164,70 +171,61 @@ def _finish(estimator: _Estimator, pieces: list[tuple[Scores, int]]) -> LeftToRi
         form=estimator.form,
         particles=estimator.particles,
         max_tokens=estimator.max_tokens,
-        n_cut=sum(n for _, n in pieces),
+        n_cut=int(cut.sum()),
+        divided_by=settings_of(estimator, "max_tokens", "random_state"),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimator:
-    """The estimate of one block of documents: pure, and picklable for workers."""
+class _Estimator(Scoring):
+    """The `Scores` of one block of documents, and which of them are cut: pure, and picklable for workers."""
 
-    source: TopicSource
-    id_map: np.ndarray | None
-    unknown: np.ndarray
-    n_words: int
-    unigram_log: np.ndarray
     form: str
     particles: int
     max_tokens: int
     random_state: int
 
-    def __call__(self, block: Block) -> tuple[Scores, int]:
+    def __call__(self, block: Block) -> tuple[np.ndarray, ...]:
         from bigtopic.evaluation import _kernels
 
-        docs, ids = local_docs(block, self.n_words, self.id_map)
-        if (docs.counts != np.floor(docs.counts)).any():
-            raise InputError(
-                "the corpus has fractional counts, which are not tokens; ask for 'log-predictive' with "
-                f"{argument('split', 'type')}"
-            )
+        docs, ids = self.known(block)
+        check_tokens(docs.counts, f"ask for 'log-predictive' with {argument('split', 'type')}")
         n_all = sums(docs.indptr, docs.counts).astype(np.int64)
         n_tokens = np.minimum(n_all, self.max_tokens)
         starts = np.concatenate([[0], np.cumsum(n_tokens)])
         tokens = np.empty(starts[-1], np.int32)
-        seed = self.random_state * 1_000_003
-        _kernels.shuffled_tokens(docs.indptr, docs.words, docs.counts, docs.rows, seed, starts, tokens)
+        order, draws = (kernel_seed(self.random_state * 1_000_003 + i) for i in (0, 1))
+        _kernels.shuffled_tokens(docs.indptr, docs.words, docs.counts, docs.rows, order, starts, tokens)
         topics = topic_rows(self.source, ids)[:, : self.source.n_components].astype(np.float64)
         alpha = np.asarray(self.source.doc_topic_prior, np.float64)
         sequential = self.form == "sequential"
         n_chains, n_sweeps = (1, self.particles) if sequential else (self.particles, 1)
         by_position, by_chain = np.zeros(docs.n_docs), np.zeros(docs.n_docs)
         _kernels.left_to_right(
-            starts, tokens, docs.rows, seed + 1, topics, alpha, n_chains, n_sweeps // 2, n_sweeps, by_position, by_chain
+            starts, tokens, docs.rows, draws, topics, alpha, n_chains, n_sweeps // 2, n_sweeps, by_position, by_chain
         )  # fmt: skip
         scores = Scores(
             docs.rows,
             by_chain if self.form == "weighted" else by_position,
             n_tokens.astype(np.float64),
             sums(starts, self.unigram_log[ids][tokens]),
-            sums(block.indptr, block.counts),
-            sums(block.indptr, block.counts * self.unknown[block.words]),
+            *self.tokens_of(block),
             np.full(docs.n_docs, np.nan),
         )
-        return scores, int((n_all > self.max_tokens).sum())
+        return (*scores, n_all > self.max_tokens)
 
 
 MEASURE = Measure(
     name="left-to-right",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={
         "form": Setting("sequential", "How the draws are averaged.", ("sequential", "wallach", "weighted")),
         "particles": Setting(20, "Sweeps or chains of a document."),
         "max_tokens": Setting(200, "Tokens of a document that are scored at most."),
-        "random_state": Setting(0, "Seed of the random splits.", formerly="seed"),
+        "random_state": Setting(0, "Seed of the order of tokens and of the draws.", formerly="seed"),
     },
     held_out=True,
     title="left-to-right",

@@ -27,28 +27,36 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import InputError, SettingError, argument, either
+from bigtopic.errors import SettingError, argument, either
 from bigtopic.evaluation.base import Measure, Setting
-from bigtopic.evaluation.held_out import HeldOut, Scores, result_of_scores, sums, unigram_log_of
+from bigtopic.evaluation.held_out import (
+    HeldOut,
+    Scores,
+    Scoring,
+    check_tokens,
+    kernel_seed,
+    result_of_scores,
+    scores_of_block,
+    scoring_of,
+    settings_of,
+    sums,
+)
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
-    Documents,
     OwnInference,
     Subject,
     documents_of,
     fold_in,
-    local_docs,
+    in_source_order,
     topic_rows,
     with_counts,
 )
-from bigtopic.inference.known import unknown_words
-from bigtopic.state.axes import mapping
 from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block, Docs
 
@@ -70,9 +78,11 @@ class LogPredictive(HeldOut):
 
     reported: ClassVar[tuple[str, ...]] = (*HeldOut.reported, "inference")
 
-    def details(self) -> dict[str, str]:
-        own = "" if self.own is None else f"{self.own.text()} nats per token"
-        return {"own inference": own, **super().details()}
+    def _further(self) -> dict[str, str]:
+        return {
+            "inference": "the method's own" if self.inference == "own" else "",
+            "own inference": "" if self.own is None else f"{self.own.text()} nats per token",
+        }
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | ({} if self.own is None else {"own": self.own.to_dict()})
@@ -104,8 +114,7 @@ def log_predictive(
     ratio : observed share of a document, between 0 and 1
     repeats : number of random splits of each document, pooled
     random_state : seed of the splits
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
     inference : how observed tokens become topics: "common", the fold-in that is the same for every model; "own", the
         method's, as in `transform`; "both" gives the common score, and the other one as `own`
     train : documents that give the unigram baseline its frequencies, or the path of their corpus; None for those the
@@ -122,7 +131,7 @@ def log_predictive(
     VocabularyMismatch
         When the model knows too few of at least 300 tokens (it warns of fewer), see `LDA.transform`.
     InputError
-        When no document is long enough to divide, or counts are fractional and `split` is "token".
+        When no document is long enough to divide, or counts are fractional or beyond 2^24 and `split` is "token".
 
     Examples
     --------
@@ -148,20 +157,8 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
 
 
 def completion_of(subject: Subject, own: bool) -> dict[str, Any]:
-    """What a `Completion` has of its model and documents, with the method's own inference if it is asked for."""
-    corpus, source = subject.corpus, subject.source
-    return {
-        "source": source,
-        "id_map": mapping(corpus.vocabulary, source.vocabulary),
-        "unknown": unknown_words(source, corpus.vocabulary),
-        "n_words": corpus.n_words,
-        "unigram_log": unigram_log_of(subject),
-        "own": subject.own_inference if own else None,
-    }
-
-
-def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
-    return [completion(documents.block)]
+    """The fields of `Completion` that follow from the model and the documents, with its own inference if asked for."""
+    return {**scoring_of(subject), "own": subject.own_inference if own else None}
 
 
 _NOTHING = (
@@ -171,22 +168,22 @@ _NOTHING = (
 
 
 def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
-    scores, inference = Scores.joined(pieces).in_source_order(), completion.inference
+    scores, inference = Scores(*in_source_order(pieces)), completion.inference
     by_own = scores._replace(log_likelihood=scores.own)
-    if inference == "own":
-        return result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference=inference)
-    found = result_of_scores(LogPredictive, scores, completion.source, _NOTHING, inference=inference)
-    if inference == "common":
-        return found
-    return replace(
-        found, own=result_of_scores(LogPredictive, by_own, completion.source, _NOTHING, inference="own")
+    divided_by = settings_of(completion, "split", "ratio", "repeats", "random_state")
+    result = partial(
+        result_of_scores, LogPredictive, source=completion.source, nothing=_NOTHING, divided_by=divided_by
     )
+    if inference == "own":
+        return result(by_own, inference=inference)
+    found = result(scores, inference=inference)
+    return found if inference == "common" else replace(found, own=result(by_own, inference="own"))
 
 
 MEASURE = Measure(
     name="log-predictive",
     prepare=_prepare,
-    of_block=_of_block,
+    of_block=scores_of_block,
     combine=operator.iadd,
     finish=_finish,
     settings={
@@ -209,19 +206,12 @@ _SLICE_ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class Completion(Scoring):
     """The completion of one block of documents: pure, and picklable for workers.
 
-    unknown : bool (n_words,), the words of the corpus that the model does not know, see `inference.known`
-    unigram_log : float64, of the model's words; nan without a baseline
     own : the method's own inference, for "own" and "both"
     """
 
-    source: TopicSource
-    id_map: np.ndarray | None
-    unknown: np.ndarray
-    n_words: int
-    unigram_log: np.ndarray
     split: str = "token"
     ratio: float = 0.5
     repeats: int = 1
@@ -236,7 +226,7 @@ class Completion:
         )
 
     def _slice(self, block: Block) -> Scores:
-        docs, ids = local_docs(block, self.n_words, self.id_map)
+        docs, ids = self.known(block)
         topic_words, base = topic_rows(self.source, ids), self.unigram_log[ids]
         common, own, held, unigram_total = (np.zeros(docs.n_docs) for _ in range(4))
         for repeat in range(self.repeats):
@@ -247,14 +237,12 @@ class Completion:
                 theta = fold_in(with_counts(docs, observed), topic_words, self.source)
                 self._add(docs, held_out, theta, topic_words, common)
             if self.own is not None:
-                known = with_counts(block, self._known(block))
+                known = with_counts(block, self._known_counts(block))
                 theta = self.own(with_counts(known, observed), topic_words.shape[1])
                 self._add(docs, held_out, theta, topic_words, own)
             unigram_total += sums(docs.indptr, held_out * base[docs.words])
             held += sums(docs.indptr, held_out)
-        everything = sums(block.indptr, block.counts)
-        unknown = sums(block.indptr, block.counts * self.unknown[block.words])
-        return Scores(docs.rows, common, held, unigram_total, everything, unknown, own)
+        return Scores(docs.rows, common, held, unigram_total, *self.tokens_of(block), own)
 
     def _add(
         self, docs: Docs, held_out: np.ndarray, theta: np.ndarray, topic_words: np.ndarray, total: np.ndarray
@@ -263,7 +251,7 @@ class Completion:
 
         _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
 
-    def _known(self, block: Block) -> np.ndarray:
+    def _known_counts(self, block: Block) -> np.ndarray:
         """The counts of a block, zero for words that the model does not know."""
         return block.counts if self.id_map is None else block.counts * (self.id_map[block.words] >= 0)
 
@@ -275,13 +263,11 @@ class Completion:
         """Observed count of each entry, float32 (nnz,)."""
         from bigtopic.evaluation import _kernels
 
-        if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
-            raise InputError(
-                "the corpus has fractional counts, which are not tokens; "
-                f"{either('use bigtopic.evaluate.log_predictive with', 'pass')} {argument('split', 'type')}"
-            )
+        if self.split == "token":
+            by_word = either("use bigtopic.evaluate.log_predictive with", "pass")
+            check_tokens(docs.counts, f"{by_word} {argument('split', 'type')}")
         divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
         observed = np.empty(len(docs.counts), np.float32)
-        seed = self.random_state * 1_000_003 + repeat
+        seed = kernel_seed(self.random_state * 1_000_003 + repeat)
         divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
         return observed

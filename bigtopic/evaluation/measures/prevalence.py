@@ -2,7 +2,8 @@
 
     share_k = sum_d N_d theta_dk / sum_d N_d,  N_d the tokens of document d that the model knows
 
-One pass; a document with several authors counts for each of them in equal parts.
+theta comes from the fold-in that all models share, until its Dirichlet parameters move by less than 0.001 on average,
+or for 100 iterations. One pass; a document with several authors counts for each of them in equal parts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -22,21 +23,22 @@ from bigtopic.types import Block
 
 __all__ = ["MEASURE", "Prevalence", "prevalence"]
 
-_AUTHOR_CELLS = 50_000_000  # 200 MB of float32
+_AUTHOR_CELLS = 50_000_000  # 400 MB of float64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prevalence(Result):
     """Topics of a whole corpus.
 
     Attributes
     ----------
     share : float64 (n_components,), sums to 1
-    author_tokens : float32 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
+    author_tokens : float64 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
         would be more than 50 million cells
     rows : int64 (n_components, n_documents), source rows of the documents with the largest weights of each topic, in
         descending order
-    weights : float32 (n_components, n_documents), those weights
+    weights : float32 (n_components, n_documents), those weights. Documents without a word that the model knows are
+        not among them
     """
 
     share: np.ndarray
@@ -60,6 +62,10 @@ class Prevalence(Result):
     def text(self) -> str:
         return f"{self.value:.1f} of {len(self.share)}"
 
+    def __repr__(self) -> str:
+        least, most = self.share.min(), self.share.max()
+        return f"Prevalence({self.text()} topics in use, with shares of {least:.1%} to {most:.1%})"
+
     def details(self) -> dict[str, str]:
         """A line for each topic, largest share first: its share, and the rows of `rows` with their weights."""
         return {
@@ -81,7 +87,7 @@ class _Piece(NamedTuple):
 
 class _Total(NamedTuple):
     tokens: np.ndarray
-    authors: np.ndarray | None  # expected tokens (n_authors, n_components)
+    authors: np.ndarray | None  # float64 (n_authors, n_components), expected tokens
     best: tuple[np.ndarray, np.ndarray]
     n_documents: int
 
@@ -109,12 +115,14 @@ def prevalence(
     model : see `topics_of`, to which `vocabulary` is passed
     corpus : any documents, or the path of their corpus; words are matched by name
     n_documents : documents to name for each topic, at least 0
-    client, n_threads : see `log_predictive`
+    client, n_threads : see `measure`
 
     Raises
     ------
     SettingError
         When `n_documents` is not allowed.
+    InputError
+        When the model knows no word of the documents.
     """
     subject = Subject(model, documents_of(corpus), vocabulary)
     return result_of(MEASURE, subject, {"n_documents": n_documents}, client, n_threads)
@@ -131,19 +139,17 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
 
 
 def _start(state: _State) -> _Total:
-    authors = np.zeros((state.n_authors, state.n_components), np.float32) if state.n_authors else None
+    authors = np.zeros((state.n_authors, state.n_components)) if state.n_authors else None
     nothing = np.zeros((state.n_components, 0), np.int64), np.zeros((state.n_components, 0), np.float32)
     return _Total(np.zeros(state.n_components), authors, nothing, state.n_documents)
 
 
 def _of_block(state: _State, documents: Documents) -> _Piece:
-    theta = documents.doc_topics
-    weighted = theta * documents.tokens[:, None].astype(np.float32)
+    theta, known = documents.doc_topics, documents.tokens > 0
+    weighted = theta * documents.tokens[:, None]
     authors = _by_author(documents.block, weighted) if state.n_authors else None
-    rows = np.broadcast_to(documents.docs.rows, (theta.shape[1], len(theta)))
-    return _Piece(
-        weighted.sum(axis=0, dtype=np.float64), authors, _largest([(rows, theta.T)], state.n_documents)
-    )
+    rows = np.broadcast_to(documents.docs.rows[known], (theta.shape[1], known.sum()))
+    return _Piece(weighted.sum(axis=0), authors, _largest([(rows, theta[known].T)], state.n_documents))
 
 
 def _combine(total: _Total, piece: _Piece) -> _Total:
@@ -155,7 +161,12 @@ def _combine(total: _Total, piece: _Piece) -> _Total:
 
 
 def _finish(state: _State, total: _Total) -> Prevalence:
-    return Prevalence(total.tokens / max(total.tokens.sum(), 1e-300), total.authors, *total.best)
+    n_tokens = total.tokens.sum()
+    if not n_tokens:
+        raise InputError(
+            f"{argument('corpus')}: the model knows no word of these documents; pass documents that have some"
+        )
+    return Prevalence(total.tokens / n_tokens, total.authors, *total.best)
 
 
 def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,8 +175,8 @@ def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarr
     n_each = np.diff(block.author_indptr)
     documents = np.repeat(np.arange(block.n_docs), n_each)
     ids, local = np.unique(block.authors, return_inverse=True)
-    values = np.zeros((len(ids), weighted.shape[1]), np.float32)
-    np.add.at(values, local, weighted[documents] / n_each[documents, None].astype(np.float32))
+    values = np.zeros((len(ids), weighted.shape[1]))
+    np.add.at(values, local, weighted[documents] / n_each[documents, None])
     return ids, values
 
 
@@ -187,6 +198,7 @@ MEASURE = Measure(
     finish=_finish,
     doc_topics=True,
     settings={"n_documents": Setting(3, "Documents to name for each topic.", formerly="n_top")},
+    describes=True,
     title="topics in use",
     meaning="effective number of topics in the documents: exp of the entropy of their shares",
 )

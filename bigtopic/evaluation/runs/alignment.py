@@ -31,16 +31,15 @@ import numpy as np
 
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.source import TopicSource, labels_of, topics_of
-from bigtopic.state.axes import mapping
+from bigtopic.evaluation.source import NO_COMMON_WORD, TopicSource, labels_of, rows_of, topics_of
+from bigtopic.wording import counted
 
-__all__ = ["DISTANCES", "Alignment", "Stability", "align", "stability"]
+__all__ = ["DISTANCES", "Alignment", "Stability", "align", "stability", "together", "topic_distances"]
 
 DISTANCES = ("hellinger", "l1")
-_ROWS = 1 << 15  # words at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alignment(Result):
     """The topics of a model beside the topics of another. See the module for the distances.
 
@@ -64,10 +63,12 @@ class Alignment(Result):
 
     def text(self) -> str:
         n_matched = int((self.topics >= 0).sum())
-        return f"{self.value:.4f} {self.distance}, mean of {n_matched} pairs of topics"
+        n_alone = len(self.topics) - n_matched + len(self.unmatched)
+        alone = f", {counted(n_alone, 'topic')} without a match" if n_alone else ""
+        return f"{self.value:.4f} {self.distance}, mean of {counted(n_matched, 'pair')} of topics{alone}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stability(Result):
     """How little the topics of several models differ. See the module for the formulas.
 
@@ -91,7 +92,7 @@ class Stability(Result):
     reported: ClassVar[tuple[str, ...]] = ("value", "standard_error", "distances", "per_topic", "distance")
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} {self.distance}, {len(self.distances)} models"
+        return f"{super().text()} {self.distance}, mean of all pairs of {len(self.distances)} models"
 
 
 def align(model: Any, other: Any, distance: str = "hellinger", *, vocabulary: Any = None) -> Alignment:
@@ -173,7 +174,7 @@ def _jackknife(distances: np.ndarray) -> float:
 def _aligned(one: TopicSource, other: TopicSource, distance: str) -> Alignment:
     from scipy.optimize import linear_sum_assignment
 
-    apart = _distances(one, other, distance)
+    apart = topic_distances(one, other, distance)
     mine, theirs = linear_sum_assignment(apart)
     topics, per_topic = np.full(len(apart), -1, np.int64), np.full(len(apart), np.nan)
     topics[mine], per_topic[mine] = theirs, apart[mine, theirs]
@@ -182,20 +183,18 @@ def _aligned(one: TopicSource, other: TopicSource, distance: str) -> Alignment:
     return Alignment(value, per_topic, topics, unmatched, distance, labels_of(one))
 
 
-def _distances(one: TopicSource, other: TopicSource, distance: str) -> np.ndarray:
-    """Distances of all pairs of topics, float64 (n_components, the other's n_components)."""
-    ids_of = mapping(one.vocabulary, other.vocabulary)
-    if ids_of is not None and (ids_of < 0).all():
-        raise VocabularyMismatch(
-            "the models share no word; compare models of the same language and tokeniser"
-        )
-    mine, theirs = (sum(rows.sum(axis=0) for _, rows in _blocks(source)) for source in (one, other))
+def topic_distances(one: TopicSource, other: TopicSource, distance: str) -> np.ndarray:
+    """Distances of all pairs of topics, float64 (n_components, the other's n_components).
+
+    Raises
+    ------
+    VocabularyMismatch
+        When the models share no word.
+    """
+    mine, theirs = (sum(rows.sum(axis=0) for _, rows in rows_of(source)) for source in (one, other))
     found = np.zeros((one.n_components, other.n_components))
     shared = np.zeros(other.n_components)
-    for ids, p in _blocks(one):
-        at = ids if ids_of is None else ids_of[ids]
-        q = np.zeros((len(ids), other.n_components))
-        q[at >= 0] = _rows(other, at[at >= 0])
+    for _, p, q in together(one, other):
         p, q = p / mine, q / theirs  # topics of float32 do not sum to 1 exactly
         shared += q.sum(axis=0)
         if distance == "hellinger":
@@ -208,12 +207,18 @@ def _distances(one: TopicSource, other: TopicSource, distance: str) -> np.ndarra
     return np.asarray(found + np.clip(1 - shared, 0, 1))  # and the words that the first one lacks
 
 
-def _blocks(source: TopicSource) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All words in blocks: ids, and p(word | topic), float64 (n, n_components)."""
-    for start in range(0, source.n_words, _ROWS):
-        ids = np.arange(start, min(start + _ROWS, source.n_words))
-        yield ids, _rows(source, ids)
+def together(one: TopicSource, other: TopicSource) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The words of the first model in blocks: ids, p(word | topic), and the same in the other, 0 where it lacks a word.
 
-
-def _rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
-    return source.gather(ids.astype(np.int32))[:, : source.n_components].astype(np.float64)
+    Raises
+    ------
+    VocabularyMismatch
+        When the models share no word, or one of them has no names of words and another number of them.
+    """
+    ids_of = one.vocabulary.mapping_to(other.vocabulary)
+    if (ids_of < 0).all():
+        raise VocabularyMismatch(NO_COMMON_WORD)
+    for ids, p in rows_of(one):
+        known, q = ids_of[ids] >= 0, np.zeros((len(ids), other.n_components))
+        q[known] = other.gather(ids_of[ids][known])
+        yield ids, p, q

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import VocabularyMismatch
-from bigtopic.evaluation.source import TopicSource
+from bigtopic.evaluation.source import NO_COMMON_WORD, TopicSource
 
 __all__ = ["CommonWords", "common_words"]
 
-_ROWS = 1 << 15
+_ROWS = 1 << 15  # words at a time
 
 
 def common_words(vocabularies: Sequence[Vocabulary]) -> np.ndarray | None:
@@ -32,9 +32,7 @@ def common_words(vocabularies: Sequence[Vocabulary]) -> np.ndarray | None:
     if all(len(one) == known.sum() for one in vocabularies):
         return None
     if not known.any():
-        raise VocabularyMismatch(
-            "the models share no word; compare models of the same language and tokeniser"
-        )
+        raise VocabularyMismatch(NO_COMMON_WORD)
     words: np.ndarray = np.asarray(first[:])[known]
     return words
 
@@ -50,6 +48,8 @@ class CommonWords:
     mass : p(the word is one of these | topic), float64 (n_components,)
     """
 
+    kind: ClassVar[str] = "a model that is narrowed to the words that all models know"
+
     source: TopicSource
     ids: np.ndarray
     mass: np.ndarray
@@ -59,9 +59,7 @@ class CommonWords:
         ids = source.vocabulary.index_of(words.tolist())
         mass = np.zeros(source.n_components)
         for start in range(0, len(ids), _ROWS):
-            mass += source.gather(ids[start : start + _ROWS])[:, : source.n_components].sum(
-                axis=0, dtype=np.float64
-            )
+            mass += source.gather(ids[start : start + _ROWS]).sum(axis=0, dtype=np.float64)
         return cls(source, ids, np.maximum(mass, np.finfo(np.float64).tiny))
 
     @property
@@ -85,5 +83,4 @@ class CommonWords:
         return getattr(self.source, "labels", None)
 
     def gather(self, ids: np.ndarray) -> np.ndarray:
-        rows = self.source.gather(self.ids[ids])[:, : self.n_components]
-        return np.asarray(rows / self.mass, np.float32)
+        return np.asarray(self.source.gather(self.ids[ids]) / self.mass, np.float32)

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument, noting
+from bigtopic.errors import SettingError, VocabularyMismatch, argument, noting
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.base import Measure, Result, with_error
 from bigtopic.evaluation.held_out import is_paired, paired_difference, ratio_of_sums
-from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
+from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
 from bigtopic.evaluation.runs.common_words import CommonWords, common_words
 from bigtopic.evaluation.source import topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
@@ -35,7 +35,6 @@ __all__ = [
     "compare",
     "has_documents",
     "pooled",
-    "score_cell",
 ]
 
 
@@ -43,7 +42,7 @@ class ScoreTable(Table):
     """A table of numbers that people see with a value and its error in one cell, and notes below."""
 
     def _shown(self) -> Table:
-        raise NotImplementedError
+        return Table(self.columns)
 
     def _notes(self) -> list[str]:
         return []
@@ -138,9 +137,9 @@ class Comparison(ScoreTable):
             title = free_label(measure.title, measure, columns) if name in self.measures else "own inference"
             errors = [getattr(result, "standard_error", None) for result in found.values()]
             values = [result.value for result in found.values()]
-            columns[title] = list(map(score_cell, values, errors))
+            columns[title] = list(map(with_error, values, errors))
             if name in self.reference and len(found) > 1:
-                pairs = {model: score_cell(*self.difference(name, model), sign="+") for model in found}
+                pairs = {model: with_error(*self.difference(name, model), sign="+") for model in found}
                 columns[f"{title}, difference"] = [*{**pairs, self.reference[name]: "reference"}.values()]
         return Table(columns)
 
@@ -165,14 +164,7 @@ def _scores(results: Mapping[str, Evaluation]) -> dict[str, dict[str, Result]]:
     return found
 
 
-def score_cell(value: float, error: float | None = None, sign: str = "") -> str:
-    """A value and its standard error as text; a value that is missing is empty."""
-    if value != value:
-        return ""
-    return f"{value:{sign}.4f}" + (f" ± {error:.4f}" if error is not None and error == error else "")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PooledScore(Result):
     """A score of documents, measured in one or several pieces, such as the batches of a stream or the folds of a split.
 
@@ -197,7 +189,7 @@ class PooledScore(Result):
         return cls(*ratio_of_sums(log_likelihood, tokens), rows, log_likelihood, tokens)
 
     def text(self) -> str:
-        return score_cell(self.value, self.standard_error)
+        return with_error(self.value, self.standard_error)
 
     def minus(self, other: Any) -> tuple[float, float]:
         """Difference of the values and its standard error, paired by document.
@@ -259,7 +251,8 @@ def compare(
     SettingError
         When there are no models, `reference` is none of them, or as for `measure`.
     VocabularyMismatch
-        When the models share no word, or have words without names and differ in number.
+        When the models share no word, the corpus has none that they share, or they have words without names and differ
+        in number.
 
     Examples
     --------
@@ -280,13 +273,21 @@ def compare(
     settings = checked_names(asked, settings)
     documents = None if corpus is None else documents_of(corpus)
     train = None if train is None else documents_of(train, "train")
-    sources = {name: topics_of(model, vocabulary, doc_topic_prior) for name, model in named.items()}
+    sources = {
+        name: topics_of(model, vocabulary, doc_topic_prior, name=argument(f"models[{name!r}]"))
+        for name, model in named.items()
+    }
     words = common_words([source.vocabulary for source in sources.values()])
     note = ""
     if words is not None:
         named = {name: CommonWords.of(source, words) for name, source in sources.items()}
         note = f"on the {counted(len(words), 'word')} that all models know"
         if documents is not None:
+            if not documents.vocabulary.mask_of(words).any():
+                raise VocabularyMismatch(
+                    f"{argument('corpus')}: has none of the {counted(len(words), 'word')} that all models know; "
+                    "compare models of the same language and tokeniser, on documents that use these words"
+                )
             n_tokens = documents.n_tokens
             documents = documents.filter_vocabulary(keep=words)
             note += f", {documents.n_tokens / n_tokens:.1%} of the tokens"
@@ -294,8 +295,7 @@ def compare(
     for name, model in named.items():
         subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
         with noting(f"model {name!r}"):
-            found = results_of(asked, subject, settings, client, n_threads)
-        results[name] = Evaluation(list(zip(asked, found, strict=True)))
+            results[name] = evaluation_of(asked, subject, settings, client, n_threads)
     return Comparison(results, _references(results, reference), note)
 
 
@@ -316,8 +316,8 @@ def _named(models: Any) -> dict[str, Any]:
     elif isinstance(models, list | tuple):
         found = {}
         for model in models:
-            name = getattr(model, "method", None)
-            name = name if isinstance(name, str) else type(model).__name__
+            method = getattr(getattr(model, "_model", None), "method", None)
+            name = type(model).__name__ if method is None else method.name
             n_same = sum(one == name or one.startswith(f"{name} (") for one in found)
             found[f"{name} ({n_same + 1})" if n_same else name] = model
     else:

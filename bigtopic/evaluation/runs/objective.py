@@ -21,20 +21,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.errors import InputError, SettingError, argument
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.subject import (
     CorpusOrPath,
     Documents,
     Inference,
     Subject,
     documents_of,
+    in_source_order,
     over_blocks,
     topic_rows,
 )
@@ -47,7 +48,7 @@ __all__ = ["OPEStability", "ope_stability"]
 _EPS = 1e-6  # of the simplex inside which f is evaluated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OPEStability(Result):
     """Objectives of documents in several random runs of OPE. See the module for the formulas.
 
@@ -81,13 +82,12 @@ class OPEStability(Result):
         return {name: float(own.mean()) for name, own in self._named().items()}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} nats a document"
+        return f"{super().text()} nats a document"
 
     def details(self) -> dict[str, str]:
+        spread = self.deviations
         return {
-            name.replace(
-                "_", " "
-            ): f"{mean:.2f} nats a document, standard deviation {self.deviations[name]:.4f}"
+            name.replace("_", " "): f"{mean:.2f} nats a document, standard deviation {spread[name]:.4f}"
             for name, mean in self.means.items()
         }
 
@@ -120,8 +120,7 @@ def ope_stability(
     n_runs : runs of each document, at least 2
     n_iter : iterations of a run, at least 1; in the literature T
     random_state : seed of the runs
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Returns
     -------
@@ -141,25 +140,14 @@ def ope_stability(
     seeds = (document_keys(checked_seed(random_state), np.arange(n_runs)) >> np.uint64(1)).tolist()
     inference = Subject(model, corpus, vocabulary, doc_topic_prior).inference
     of_block = partial(_of_block, inference, seeds, int(n_iter))
-    pieces = list(over_blocks(of_block, corpus, "inferring", client, n_threads))
-    every = _Piece(*(np.concatenate(own) for own in zip(*pieces, strict=True)))
-    if not len(every.rows):
+    rows, tokens, *objectives = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    if not len(rows):
         raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
-    order = np.argsort(every.rows, kind="stable")
-    piece = _Piece(*(own[order] for own in every))
-    spread = piece.log_likelihood.std(axis=1, ddof=1)
-    return OPEStability(*ratio_of_sums(spread, np.ones(len(spread))), *piece)
+    return OPEStability(*mean_and_error(objectives[0].std(axis=1, ddof=1)), rows, tokens, *objectives)
 
 
-class _Piece(NamedTuple):
-    rows: np.ndarray
-    tokens: np.ndarray
-    log_likelihood: np.ndarray
-    log_prior: np.ndarray
-    objective: np.ndarray
-
-
-def _of_block(inference: Inference, seeds: list[int], n_iter: int, block: Block) -> _Piece:
+def _of_block(inference: Inference, seeds: list[int], n_iter: int, block: Block) -> tuple[np.ndarray, ...]:
+    """Source rows, tokens, and g1, g2 and f of each run, of the documents with a word that the model knows."""
     documents, source, kernel = Documents(block, inference), inference.source, load("ope")
     docs, alpha = documents.docs, np.asarray(source.doc_topic_prior, np.float64)
     topic_words = topic_rows(source, documents.ids)
@@ -179,4 +167,4 @@ def _of_block(inference: Inference, seeds: list[int], n_iter: int, block: Block)
             likelihood, likelihood_inside = (counts @ np.log(words @ of[n]) for of in (theta, inside))
             prior, prior_inside = ((alpha - 1) @ np.log(of[n]) for of in (theta, inside))
             found[:, run, n] = likelihood, prior, likelihood_inside + prior_inside
-    return _Piece(docs.rows[known], documents.tokens[known], *(own.T for own in found))
+    return (docs.rows[known], documents.tokens[known], *(own.T for own in found))

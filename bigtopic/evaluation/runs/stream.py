@@ -20,10 +20,11 @@ from typing import Any
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, noting
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import Evaluation, checked_names, free_label, results_of
-from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled, score_cell
+from bigtopic.evaluation.base import Measure, with_error
+from bigtopic.evaluation.measuring import Evaluation, checked_names, evaluation_of, free_label
+from bigtopic.evaluation.runs.compare import PooledScore, ScoreTable, has_documents, pooled
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.parallel.progress import Progress
 from bigtopic.support.numbers import is_whole
 from bigtopic.support.table import Table
 
@@ -93,7 +94,7 @@ class StreamCurve(ScoreTable):
             errors = self.columns.get(f"{name} standard error", [None] * len(self))
             title = f"{measure.title}, {measure.unit}" if measure.unit else measure.title
             columns[free_label(title, measure, columns)] = [
-                score_cell(value, error) for value, error in zip(self[name], errors, strict=True)
+                with_error(value, error) for value, error in zip(self[name], errors, strict=True)
             ]
         return Table(columns)
 
@@ -137,9 +138,16 @@ def stream(
     [100, 200]
     """
     documents, asked = documents_of(corpus), folder.chosen(measures)
-    settings = checked_names(asked, settings)
+    settings = {
+        "held_out": True,
+        **checked_names(asked, settings),
+    }  # no batch is learned from before its score
     for one in asked:
         one.complete(settings)  # before anything is learned
+    if isinstance(model, type):
+        raise SettingError(
+            f"{argument('model')}: {model.__name__} is a class; give a model of it, such as LDA(10)"
+        )
     if not callable(getattr(model, "partial_fit", None)):
         raise SettingError(
             f"{argument('model')}: {type(model).__name__} has no partial_fit, so it cannot learn from a stream"
@@ -151,16 +159,22 @@ def stream(
             f"{documents.n_docs:,} documents into {n_least} batches or more"
         )
     learned, results = [], []
-    for start in range(0, documents.n_docs, int(batch_size)):
-        batch = documents.run(start, start + batch_size, order="stored")
-        if _has_topics(model):
-            with noting(f"the batch after {start:,} documents"):
-                found = results_of(
-                    asked, Subject(model, batch, _words(model, batch)), settings, client, n_threads
-                )
-            learned.append(start)
-            results.append(Evaluation(list(zip(asked, found, strict=True))))
-        model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
+    with Progress("stream", documents.n_docs, " docs", getattr(model, "progress", None)) as bar:
+        for start in range(0, documents.n_docs, int(batch_size)):
+            batch = documents.run(start, start + batch_size, order="stored")
+            if _has_topics(model):
+                subject = Subject(model, batch, _words(model, batch))
+                with noting(f"the batch after {start:,} documents"):
+                    results.append(evaluation_of(asked, subject, settings, client, n_threads))
+                learned.append(start)
+            model.partial_fit(batch if hasattr(model, "topic_source") else batch.to_scipy())
+            if (getattr(model, "run_", None) or {}).get("ended") == "interrupt":
+                raise KeyboardInterrupt  # the first Ctrl-C ends not only the run of this batch
+            bar.update(batch.n_docs)
+    if not results:
+        raise SettingError(
+            f"{argument('model')}: {type(model).__name__} learned from the stream, but has no topics"
+        )
     return StreamCurve(learned, results)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure
-from bigtopic.evaluation.measuring import checked_names, results_of
+from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.measuring import checked_names, evaluation_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.learning.events import Event
 from bigtopic.state.model import TopicModel
@@ -28,7 +28,7 @@ class Watch:
     ----------
     corpus : the documents, or the path of their corpus; None for measures that use only topics
     measures : a name or several, or `Measure` objects; None for the defaults; see `measure`. Measures that score
-        documents also record "NAME standard error"
+        documents also record "NAME standard error", and "NAME own" where they score by the method's own inference, too
     every : updates between measurements, which are taken at the end of an exchange; None for one per pass
     client, n_threads, train, settings : see `measure`; the default is threads of this process
 
@@ -80,18 +80,21 @@ class Watch:
 
     @property
     def names(self) -> list[str]:
-        """Of the measures."""
+        """Names of the measures."""
         return [measure.name for measure in self._measures]
 
     def measure(self, model: TopicModel) -> dict[str, float | None]:
         """The figures of the model as it is, by name; None stands for nan."""
         subject = Subject(_Learning(model), self._corpus, train=self._train)
         found: dict[str, float | None] = {}
-        results = results_of(self._measures, subject, self._settings, **self._workers)
-        for name, result in zip(self.names, results, strict=True):
-            found[name] = result.value
-            if (error := getattr(result, "standard_error", None)) is not None:
-                found[f"{name} standard error"] = error
+        results = evaluation_of(self._measures, subject, self._settings, **self._workers)
+        for name, result in results.items():
+            by = {name: result, f"{name} own": getattr(result, "own", None)}
+            for title, one in by.items():
+                if isinstance(one, Result):
+                    found[title] = one.value
+                    if (error := getattr(one, "standard_error", None)) is not None:
+                        found[f"{title} standard error"] = error
         return {
             name: None if value is None or value != value else float(value) for name, value in found.items()
         }

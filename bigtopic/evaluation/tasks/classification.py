@@ -22,19 +22,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, argument, require
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
-from bigtopic.evaluation.tasks.ranking import mean_and_error
+from bigtopic.evaluation.held_out import mean_and_error
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Documents,
+    Inference,
+    Subject,
+    documents_of,
+    in_source_order,
+    over_blocks,
+)
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block
 
 __all__ = ["ClassificationScore", "classification_accuracy"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassificationScore(Result):
     """Accuracy of a linear classifier on topics. See the module for the formula.
 
@@ -73,19 +82,22 @@ class ClassificationScore(Result):
         Raises
         ------
         SettingError
-            When the two were measured on other documents.
+            When the two were measured on other documents, labels or folds.
         """
-        if not np.array_equal(self.rows, other.rows):
-            raise SettingError("other: was measured on other documents; classify the same ones")
+        if not (
+            np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.majority_correct, other.majority_correct)
+        ):
+            raise SettingError(
+                "other: was measured on other documents, labels or folds; classify the same ones in the same folds"
+            )
         return mean_and_error(self.correct.astype(float) - other.correct)
-
-    def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f}"
 
     def details(self) -> dict[str, str]:
         return {
             "majority class": f"{self.majority:.4f}",
             "classified": f"{self.n_docs:,} documents of {self.n_classes} classes, {self.n_folds} folds",
+            "left out": f"{self.n_omitted:,} documents without a label" if self.n_omitted else "",
         }
 
 
@@ -113,9 +125,7 @@ def classification_accuracy(
         whose label is missing ("", None or NaN) are left out
     n_folds : parts of the documents, each predicted from the others, at least 2
     random_state : seed of the folds
-    client : a Dask client or its address; None for the current one, if there is one; False for threads. It infers the
-        topics; the classifier learns in this process
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`, for the inference of topics; the classifier learns in this process
 
     Returns
     -------
@@ -126,7 +136,7 @@ def classification_accuracy(
     SettingError
         When there is no such column, labels are not classes, or `n_folds` is not allowed.
     InputError
-        When some folds leave fewer than two classes to learn from.
+        When some folds leave fewer than two classes to learn from, or the model knows no word of the documents.
     MissingExtra
         Without scikit-learn.
 
@@ -148,10 +158,11 @@ def classification_accuracy(
             "label"
         )
     subject = Subject(model, corpus, vocabulary, doc_topic_prior)
-    pieces = list(over_blocks(partial(_topics, subject.inference), corpus, "inferring", client, n_threads))
-    rows, theta = (np.concatenate(own) for own in zip(*pieces, strict=True))
-    order = np.argsort(rows, kind="stable")[labelled]  # in source order, as labels are
-    rows, theta, classes = rows[order], theta[order], classes[labelled]
+    of_block = partial(_topics, subject.inference)
+    rows, theta, tokens = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    if not tokens.any():
+        raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
+    rows, theta, classes = rows[labelled], theta[labelled], classes[labelled]  # all in source order
     folds = np.empty(len(rows), np.int64)
     folds[np.argsort(document_keys(seed, rows), kind="stable")] = np.arange(len(rows)) % n_folds
     predicted, majority = _predicted(theta, classes, folds, n_folds)
@@ -177,7 +188,7 @@ def _labels(corpus: Corpus, labels: Any) -> np.ndarray:
             f"{argument('labels')}: found shape {values.shape}; give the name of a column of the corpus, or a label "
             f"for each of its {corpus.n_docs:,} documents"
         )
-    missing = np.array([value is None or value != value or value == "" for value in values.tolist()], bool)
+    missing = np.array([is_missing(value) or value == "" for value in values.tolist()], bool)
     known = values[~missing]
     if known.dtype.kind == "f" and (known != np.floor(known)).any():
         raise SettingError(
@@ -190,9 +201,9 @@ def _labels(corpus: Corpus, labels: Any) -> np.ndarray:
     return classes
 
 
-def _topics(inference: Inference, block: Block) -> tuple[np.ndarray, np.ndarray]:
+def _topics(inference: Inference, block: Block) -> tuple[np.ndarray, ...]:
     documents = Documents(block, inference)
-    return documents.docs.rows, documents.doc_topics
+    return documents.docs.rows, documents.doc_topics, documents.tokens
 
 
 def _predicted(

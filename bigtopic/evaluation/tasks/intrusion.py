@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -40,9 +40,9 @@ import numpy as np
 
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, argument, either
 from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
+from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.measures.prevalence import prevalence
 from bigtopic.evaluation.source import top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -50,7 +50,7 @@ from bigtopic.storage.local import store_errors
 from bigtopic.storage.output_file import check_replaceable, write_output
 from bigtopic.storage.place import Place
 from bigtopic.support.numbers import is_whole
-from bigtopic.wording import printable
+from bigtopic.wording import counted, printable
 
 __all__ = ["IntrusionScore", "document_intrusion", "score_intrusion", "word_intrusion"]
 
@@ -62,7 +62,7 @@ _KEY = ("set", "question", "topic", "intruder", "choices")
 _LARGEST = 1 << 24  # bytes of an answered file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntrusionScore(Result):
     """How often raters found the intruders. See the module for the formulas.
 
@@ -91,8 +91,11 @@ class IntrusionScore(Result):
     def baselines(self) -> Mapping[str, float]:
         return {"chance": self.chance}
 
-    def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} (chance {self.chance:.4f})"
+    def details(self) -> dict[str, str]:
+        left_out = f", {self.n_unanswered:,} left out" if self.n_unanswered else ""
+        return {
+            "rated": f"{counted(self.n_answers, 'answer')} of {counted(self.n_raters, 'rater')}{left_out}"
+        }
 
 
 def word_intrusion(
@@ -121,7 +124,7 @@ def word_intrusion(
     seed, places, source = checked_seed(random_state), _places(path), topics_of(model, vocabulary)
     own, _ = top_words(source, n_top)
     pool = np.unique(own)
-    weights = source.gather(pool.astype(np.int32))[:, : source.n_components]
+    weights = source.gather(pool.astype(np.int32))
     names = {int(i): str(source.vocabulary[int(i)]) for i in pool}
     return _write(places, "word", own, pool, weights, names, seed)
 
@@ -149,7 +152,7 @@ def document_intrusion(
     path : file or URL of the questions, ending in .csv; the solution is beside it, ending in .key.csv
     n_documents : documents of a topic in a question, those with the largest weights of it
     random_state : seed of intruders and orders
-    client, n_threads : see `prevalence`
+    client, n_threads : see `measure`
 
     Returns
     -------
@@ -189,16 +192,26 @@ def score_intrusion(
 
     Raises
     ------
+    SettingError
+        When `answers` has no path, or one twice.
     InputError
         When a file does not have the columns, belongs to another key, or has an answer that is not a number of its
         choices; names the file and the line.
     StoreError
         When a file cannot be read.
     """
-    paths = [answers] if isinstance(answers, str | PathLike) else list(answers)
-    if not paths:
+    several = isinstance(answers, Iterable) and not isinstance(answers, str | PathLike)
+    paths: list[Any] = [*answers] if several else [answers]  # type: ignore[misc]
+    if not paths or answers is None:
         raise SettingError(f"{argument('answers')}: give the path of an answered file, or several")
+    if len({Place.of(path).url for path in paths}) < len(paths):
+        raise SettingError(f"{argument('answers')}: a file is there twice; give one for each rater")
     of_key = _places(paths[0])[1] if key is None else Place.of(key)
+    if key is None and not of_key.exists():
+        raise SettingError(
+            f"{argument('key')}: there is no {of_key.url} beside the answers; give the path of the file that "
+            "ends in .key.csv and was written with the questions"
+        )
     solutions: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line, row in _read(of_key, _KEY):
         topic, intruder, choices = (_number(of_key, line, row, name) for name in _KEY[2:])
@@ -238,7 +251,7 @@ def score_intrusion(
         )
     per_topic = np.divide(found, asked, out=np.full(len(asked), np.nan), where=asked > 0)
     scored = per_topic[asked > 0]
-    value, error = ratio_of_sums(scored, np.ones(len(scored)))
+    value, error = mean_and_error(scored)
     return IntrusionScore(
         value=value,
         standard_error=error,
@@ -354,8 +367,9 @@ def _read(place: Place, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, 
         header = next(rows, [])
         if missing := [name for name in wanted if name not in header]:
             raise InputError(
-                f"{place.url}, line 1: there is no column {missing[0]!r}; give a file that word_intrusion or "
-                "document_intrusion wrote, saved as CSV"
+                f"{place.url}, line 1: there is no column {missing[0]!r}; give a file that "
+                + either("word_intrusion or document_intrusion", "'bigtopic intrusion write'")
+                + " wrote, saved as CSV"
             )
         for row in rows:
             if any(row):

@@ -15,7 +15,8 @@ expectation over all their orders, so that a ranking that says nothing has the s
 numbered; values are compared as float32. The baseline ranks by popularity: in how many training documents, or rows, a
 candidate is.
 
-Cost: distinct words x authors x topics of each document; columns x topics of each row.
+Cost: distinct words x authors x topics of each document; columns x topics of each row. Memory of `rank_items`: 8 bytes
+x columns x column topics for each thread.
 
 References
 ----------
@@ -26,7 +27,8 @@ McSherry, Najork: Computing information retrieval performance measures efficient
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -34,20 +36,27 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument
-from bigtopic.evaluation.base import Result
-from bigtopic.evaluation.held_out import ratio_of_sums
-from bigtopic.evaluation.records import RecordDistribution, record_distribution_of
-from bigtopic.evaluation.subject import CorpusOrPath, documents_of, over_blocks
+from bigtopic.errors import WITH_AUTHORS, InputError, SettingError, argument, either
+from bigtopic.evaluation.base import Result, with_error
+from bigtopic.evaluation.held_out import mean_and_error
+from bigtopic.evaluation.records import RecordDistribution, dual_model_of, record_distribution_of
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    documents_of,
+    in_source_order,
+    learned_model,
+    over_blocks,
+)
 from bigtopic.inference.authors import MappedModel, candidates, known_tokens, likeliest
 from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.parallel.cluster import resolve_client
+from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.state.axes import mapping
-from bigtopic.state.model import TopicModel
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block
 from bigtopic.wording import counted
 
-__all__ = ["RankingScore", "mean_and_error", "rank_authors", "rank_items"]
+__all__ = ["RankingScore", "rank_authors", "rank_items"]
 
 _CELLS = 1 << 22  # documents x authors whose values are in memory
 
@@ -119,22 +128,23 @@ class RankingScore(Result):
         Raises
         ------
         SettingError
-            When the two rank for other documents or rows, or have another k.
+            When the two rank for other documents or rows, other candidates, or have another k.
         """
-        if self.k != other.k or not np.array_equal(self.rows, other.rows):
+        same = self.k == other.k and self.n_candidates == other.n_candidates
+        if not same or not np.array_equal(self.rows, other.rows):
             raise SettingError(
-                "other: ranks for other documents or rows, or has another k; rank the same ones"
+                "other: ranks for other documents or rows, other candidates, or has another k; rank the same ones"
             )
         pairs = zip(self._named().items(), other._named().values(), strict=True)
         return {name: mean_and_error(mine - theirs) for (name, mine), theirs in pairs}
 
     def text(self) -> str:
-        return f"{self.value:.4f} ± {self.standard_error:.4f} mean reciprocal rank"
+        return f"{super().text()} mean reciprocal rank"
 
     def details(self) -> dict[str, str]:
         beside = self.popularity_scores or {}
         lines = {
-            name: f"{mean:.4f} ± {error:.4f}" + (f" (popularity {beside[name][0]:.4f})" if beside else "")
+            name: with_error(mean, error) + (f" (popularity {beside[name][0]:.4f})" if beside else "")
             for name, (mean, error) in self.scores.items()
         }
         return {**lines, "ranked": f"{counted(self.n_candidates, 'candidate')}, {self.n_docs:,} times"}
@@ -152,11 +162,6 @@ class RankingScore(Result):
         }
 
 
-def mean_and_error(values: np.ndarray) -> tuple[float, float]:
-    """Mean and its standard error, which is nan for one value."""
-    return ratio_of_sums(values, np.ones(len(values)))
-
-
 def rank_authors(
     model: Any, corpus: CorpusOrPath, k: int = 5, client: Any = None, n_threads: int | None = None
 ) -> RankingScore:
@@ -167,8 +172,7 @@ def rank_authors(
     model : a fitted `AuthorTopicModel`
     corpus : held-out documents with authors, or the path of their corpus; words and authors are matched by name
     k : length of the list for precision and recall
-    client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in this process; None for all processors
+    client, n_threads : see `measure`
 
     Returns
     -------
@@ -181,11 +185,15 @@ def rank_authors(
     InputError
         When the documents have no authors, or the model knows none of them.
     """
-    known = getattr(model, "_model", model)
-    if not isinstance(known, TopicModel) or AUTHOR_TOPICS not in known.params.arrays:
+    known = learned_model(model)
+    if known is None or AUTHOR_TOPICS not in known.params.arrays:
         raise SettingError(
-            f"{argument('model')}: {type(model).__name__} has no authors; give a fitted AuthorTopicModel, or ask "
-            "rank_items of a DualTopicModel, log_predictive of other models"
+            f"{argument('model')}: {type(model).__name__} has no authors; "
+            + either(
+                "give a fitted AuthorTopicModel, or ask rank_items of a DualTopicModel, log_predictive of other models",
+                "give a model of authors ('bigtopic train --method author-vb'), or ask 'bigtopic task items' of dual "
+                "topics, 'bigtopic evaluate' of other models",
+            )
         )
     corpus = documents_of(corpus)
     if corpus.author_vocabulary is None:
@@ -193,10 +201,10 @@ def rank_authors(
     n_candidates = len(candidates(known, 1))
     _check_k(k, n_candidates, "authors")
     of_block = partial(_authors_of_block, MappedModel.of(known, corpus), n_candidates, k)
-    pieces = list(over_blocks(of_block, corpus, "ranking", client, n_threads))
-    return _result(
-        pieces, k, "corpus: the model knows no document's authors and words; give documents of its authors"
-    )
+    arrays = in_source_order(over_blocks(of_block, corpus, "ranking", client, n_threads))
+    popular = known.axes["author"].document_frequency is not None
+    nothing = f"{argument('corpus')}: the model knows no document's authors and words; give documents of its authors"
+    return _result(arrays, k, popular, nothing)
 
 
 def rank_items(
@@ -217,7 +225,7 @@ def rank_items(
     train : the records that the model learned from, or their path: columns that a row has there are neither ranked nor
         true. None ranks all columns
     k : length of the list for precision and recall
-    client, n_threads : see `rank_authors`
+    client, n_threads : see `measure`
 
     Returns
     -------
@@ -229,8 +237,11 @@ def rank_items(
         When `model` is not a dual topic model, or `k` is not between 1 and the number of columns.
     InputError
         When a row is not one of the model's, or no row has a held-out column that the model knows and training lacks.
+    ClusterError
+        When workers cannot open the stored records.
     """
-    pairs, known = record_distribution_of(model), getattr(model, "_model", model)
+    known = dual_model_of(model)
+    pairs = record_distribution_of(known)
     records = documents_of(records, "records")
     train = None if train is None else documents_of(train, "train")
     _check_k(k, pairs.column_topics.n_rows, "columns")
@@ -243,28 +254,16 @@ def rank_items(
     items = _Items(pairs, counts, mapping(records.vocabulary, known.vocabulary), train, None, k)
     if train is not None:
         items = items._replace(train_map=mapping(train.vocabulary, known.vocabulary))
-    pieces = list(over_blocks(partial(_items_of_block, items), records, "ranking", client, n_threads))
-    return _result(
-        pieces,
-        k,
-        "records: no row has a held-out column that the model knows and that train lacks; give others",
-    )
+    of_block = partial(_items_of_block, items)
+    with nullcontext() if train is None else corpus_in_reach(resolve_client(client), train):
+        arrays = in_source_order(over_blocks(of_block, records, "ranking", client, n_threads))
+    nothing = f"{argument('records')}: no row has a held-out column that the model knows and train lacks; give others"
+    return _result(arrays, k, counts is not None, nothing)
 
 
 def _check_k(k: Any, n: int, what: str) -> None:
     if not is_whole(k) or not 1 <= k <= n:
         raise SettingError(f"{argument('k', k)}: must be a whole number from 1 to the model's {n} {what}")
-
-
-class _Piece(NamedTuple):
-    """rows : int64 (n,), of the ranked; scores : float64 (n, 8), four by the model and four by popularity;
-    n_candidates, n_omitted : of the block; popular : whether frequencies are known."""
-
-    rows: np.ndarray
-    scores: np.ndarray
-    n_candidates: int
-    n_omitted: int
-    popular: bool
 
 
 class _Items(NamedTuple):
@@ -278,8 +277,9 @@ class _Items(NamedTuple):
     k: int
 
 
-def _authors_of_block(asked: MappedModel, n_candidates: int, k: int, block: Block) -> _Piece:
-    rows, scores = [], []
+def _authors_of_block(asked: MappedModel, n_candidates: int, k: int, block: Block) -> tuple[np.ndarray, ...]:
+    """Source row, number of candidates and scores, see `_both`, of each document; nan if it is not ranked."""
+    scores = np.full((block.n_docs, 2, 4), np.nan)
     frequency = asked.model.axes["author"].document_frequency
     step = max(1, _CELLS // n_candidates)
     for start in range(0, block.n_docs, step):
@@ -293,22 +293,19 @@ def _authors_of_block(asked: MappedModel, n_candidates: int, k: int, block: Bloc
             ids = ranked.ids[d]
             true = np.isin(ids, authors[docs.author_indptr[d] : docs.author_indptr[d + 1]])
             if true.any():
-                rows.append(int(docs.rows[d]))
-                scores.append(_both(ranked.values[d], None if frequency is None else frequency[ids], true, k))
-    return _piece(rows, scores, n_candidates, block.n_docs, frequency is not None)
+                popularity = None if frequency is None else frequency[ids]
+                scores[start + d] = _both(ranked.values[d], popularity, true, k)
+    return block.rows, np.full(block.n_docs, n_candidates), scores
 
 
-def _items_of_block(items: _Items, block: Block) -> _Piece:
-    pairs, n_rows = items.pairs, items.pairs.row_topics.n_rows
-    if block.rows.max(initial=0) >= n_rows:
-        raise InputError(
-            f"records: row {block.rows.max()} of the source is not one of the model's {n_rows} rows; give records of "
-            "the rows that it learned from"
-        )
+def _items_of_block(items: _Items, block: Block) -> tuple[np.ndarray, ...]:
+    """The same of each row that has records."""
+    pairs = items.pairs
+    pairs.check(block)
     of_columns, of_rows = pairs.of_columns(), pairs.of_rows(block.rows) @ pairs.joint
     seen = _columns_of(items, block.rows)
     columns = block.words if items.id_map is None else items.id_map[block.words]
-    rows, scores, most = [], [], 0
+    n_candidates, scores = np.zeros(block.n_docs, np.int64), np.full((block.n_docs, 2, 4), np.nan)
     for d, row in enumerate(block.rows.tolist()):
         unseen = np.ones(len(of_columns), bool)
         unseen[seen.get(row, [])] = False
@@ -317,12 +314,10 @@ def _items_of_block(items: _Items, block: Block) -> _Piece:
         true[own[own >= 0]] = True
         if (true & unseen).any():
             values = (of_columns @ of_rows[d])[unseen]
-            frequency = None if items.frequency is None else items.frequency[unseen]
-            rows.append(row)
-            scores.append(_both(values, frequency, true[unseen], items.k))
-            most = max(most, len(values))
-    n_full = int(np.count_nonzero(np.diff(block.indptr)))
-    return _piece(rows, scores, most, n_full, items.frequency is not None)
+            popularity = None if items.frequency is None else items.frequency[unseen]
+            n_candidates[d], scores[d] = len(values), _both(values, popularity, true[unseen], items.k)
+    full = np.diff(block.indptr) > 0
+    return block.rows[full], n_candidates[full], scores[full]
 
 
 def _columns_of(items: _Items, rows: np.ndarray) -> dict[int, np.ndarray]:
@@ -337,19 +332,10 @@ def _columns_of(items: _Items, rows: np.ndarray) -> dict[int, np.ndarray]:
     return found
 
 
-def _piece(rows: list[int], scores: list[Any], n_candidates: int, n_docs: int, popular: bool) -> _Piece:
-    return _Piece(
-        np.array(rows, np.int64),
-        np.array(scores, np.float64).reshape(len(rows), 8),
-        n_candidates,
-        n_docs - len(rows),
-        popular,
-    )
-
-
-def _both(values: np.ndarray, frequency: np.ndarray | None, true: np.ndarray, k: int) -> tuple[float, ...]:
+def _both(values: np.ndarray, frequency: np.ndarray | None, true: np.ndarray, k: int) -> list[Any]:
+    """The scores of candidates by their values, see `_of_values`, and by their frequency where it is known."""
     by_frequency = np.zeros(len(values)) if frequency is None else frequency
-    return (*_of_values(values, true, k), *_of_values(by_frequency, true, k))
+    return [_of_values(values, true, k), _of_values(by_frequency, true, k)]
 
 
 def _of_values(values: np.ndarray, true: np.ndarray, k: int) -> tuple[float, float, float, float]:
@@ -371,19 +357,23 @@ def _of_values(values: np.ndarray, true: np.ndarray, k: int) -> tuple[float, flo
     return float(first), reciprocal, float(found / k), float(found / len(own))
 
 
-def _result(pieces: list[_Piece], k: int, nothing: str) -> RankingScore:
-    rows = np.concatenate([piece.rows for piece in pieces])
-    if not len(rows):
+def _result(arrays: Sequence[np.ndarray], k: int, popular: bool, nothing: str) -> RankingScore:
+    """The score of all documents or rows, in source order.
+
+    Parameters
+    ----------
+    arrays : rows, candidates and scores, see `_authors_of_block`
+    popular : whether frequencies are known
+    nothing : the error where none is ranked
+    """
+    rows, n_candidates, scores = arrays
+    ranked = ~np.isnan(scores[:, 0, 0])
+    if not ranked.any():
         raise InputError(nothing)
-    order = np.argsort(rows, kind="stable")
-    scores = np.concatenate([piece.scores for piece in pieces])[order].T
-    n_candidates = max(piece.n_candidates for piece in pieces)
-    n_omitted = sum(piece.n_omitted for piece in pieces)
+    sizes = int(n_candidates[ranked].max()), int((~ranked).sum())
 
-    def of(columns: slice, popularity: RankingScore | None = None) -> RankingScore:
-        first, reciprocal, precision, recall = scores[columns]
-        return RankingScore(
-            k, n_candidates, n_omitted, rows[order], first, reciprocal, precision, recall, popularity
-        )
+    def of(which: int, popularity: RankingScore | None = None) -> RankingScore:
+        first, reciprocal, precision, recall = scores[ranked, which].T
+        return RankingScore(k, *sizes, rows[ranked], first, reciprocal, precision, recall, popularity)
 
-    return of(slice(4), of(slice(4, 8)) if pieces[0].popular else None)
+    return of(0, of(1) if popular else None)

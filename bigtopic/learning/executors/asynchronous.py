@@ -20,10 +20,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigtopic.learning.documents import keeps_all
-from bigtopic.learning.executors.base import AbleWorkers, Executor, ExecutorSpec, Updates
+from bigtopic.learning.executors.base import AbleWorkers, Executor, ExecutorSpec, Until, Updates
 from bigtopic.learning.executors.graph_tasks import Opaque
 from bigtopic.learning.executors.sending import REPEATED, Sender
-from bigtopic.learning.pushes import Minibatch, Push, Shape, pulled, pushed, read_minibatch, shapes_of
+from bigtopic.learning.pushes import (
+    READ_AHEAD,
+    Minibatch,
+    Push,
+    Shape,
+    pulled,
+    pushed,
+    read_minibatch,
+    shapes_of,
+)
 from bigtopic.learning.rounds import step
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import uninterrupted
@@ -38,7 +47,6 @@ from bigtopic.state.params import Params
 
 __all__ = ["EXECUTOR", "AsynchronousExecutor", "Threads", "Workers"]
 
-READ_AHEAD = 2  # minibatches, besides those in flight
 PREFIXES = READ, ROWS, PUSH = "bt-read", "bt-rows", "bt-push"
 
 
@@ -174,8 +182,8 @@ class _Pass:
 
 
 class AsynchronousExecutor(Executor):
-    """Each push moves the params when it arrives. With one in flight, the bits are those of rounds done one after the
-    other; else every round of a pass is done exactly once, in some order.
+    """Each push moves the params when it arrives. With one in flight, the bits are the same as of rounds done one
+    after the other; else every round of a pass is done exactly once, in some order.
 
     Parameters
     ----------
@@ -199,17 +207,11 @@ class AsynchronousExecutor(Executor):
         self._place, self._staleness = place, staleness
         self._in_flight, self._in_order = in_flight, in_order or in_flight == 1 or staleness == 0
 
-    def advance(
-        self,
-        params: Params,
-        cursor: Cursor,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        n_passes: int = 1,
-    ) -> Updates:
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
         """See `Executor.advance`."""
-        end = None if max_seconds is None else time.perf_counter() + max_seconds
-        rounds = islice(self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead), max_rounds)
+        end = None if until.max_seconds is None else time.perf_counter() + until.max_seconds
+        rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
+        rounds = islice(rounds, until.max_rounds)
         here, air = cursor, _Pass(self._place, rounds, shapes_of(params), self._in_order)
         try:
             while True:
@@ -242,10 +244,6 @@ class AsynchronousExecutor(Executor):
         with uninterrupted():
             report = step(params, cursor, push.stats, self.run.settings, largest, missed)
         return replace(report, arrival=Arrival(missed, push.worker, push.seconds))
-
-    def map_reduce(self, rounds: Any, arrays: Any) -> Any:
-        """Not used: nothing is added up before it moves the params."""
-        raise NotImplementedError
 
     def use_workers(self, able: AbleWorkers) -> None:
         """See `Executor.use_workers`."""
@@ -376,9 +374,7 @@ def _push(run: Run, minibatch: Minibatch, arrays: Opaque[Any], cursor: Cursor) -
 
 
 def _this_worker() -> tuple[str, int]:
-    from dask.distributed import get_worker
-
-    worker = get_worker()
+    worker = cluster.this_worker()
     return str(worker.address), worker.state.nthreads
 
 
@@ -390,4 +386,5 @@ EXECUTOR = ExecutorSpec(
     ),
     on_client=True,
     synchronous=False,
+    worker_bytes=lambda memory, client, n_threads: memory.of_pushes(n_threads),
 )

@@ -1,5 +1,5 @@
-"""Executors: where rounds run. An executor computes tasks somewhere and adds them along the merge tree (`map_reduce`);
-which tasks, and what their sum does to the params, is the same for all of them (`advance`)."""
+"""Executors: where rounds run. Most compute tasks somewhere and add them along the merge tree (`map_reduce`); which
+tasks, and what their sum does to the params, is the same for all of these (`MapReduceExecutor`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from bigtopic.learning.replicas.changes import add_changes
 from bigtopic.learning.replicas.share import Share
@@ -25,7 +25,10 @@ from bigtopic.state.lazy_array import Additions, LazyArray
 from bigtopic.state.params import Overlay, Params
 from bigtopic.types import Stats
 
-__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Updates", "before_failure"]
+__all__ = [
+    "AbleWorkers", "Arrays", "Executor", "ExecutorSpec", "MapReduceExecutor", "MemoryOfRun", "Until", "Updates",
+    "before_failure",
+]  # fmt: skip
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -36,11 +39,24 @@ AbleWorkers = Callable[[], list[str] | None]
 """Addresses of the workers of a client that have the memory for the tasks, at this moment; None for all."""
 
 
+class Until(NamedTuple):
+    """Where `Executor.advance` stops; by default at the end of the pass.
+
+    max_rounds : at the first place where at least this many are done and a run can be cut: between exchanges
+    max_seconds : start no exchange after this many seconds; with 0, nothing is done
+    n_passes : the caller does not read the params between the next `n_passes` passes, this one included, so an executor
+        that does many rounds together may do that many. Otherwise it stops at the end of the pass
+    """
+
+    max_rounds: int | None = None
+    max_seconds: float | None = None
+    n_passes: int = 1
+
+
 class Executor(ABC):
     """Runs the rounds of one run. Every method and model runs on every executor.
 
-    Subclasses define `map_reduce`, and `close` where there is something to release. Override the others to do more than
-    compute tasks.
+    Most are a `MapReduceExecutor`. Others define `advance`, and `close` where there is something to release.
 
     *Bits.* Params and reports depend only on the run, the params and the cursor: not on the number of threads and
     workers, their hosts, workers that die, or how calls of `advance` divide the run. (An executor that is not
@@ -67,6 +83,43 @@ class Executor(ABC):
 
     def __init__(self, run: Run) -> None:
         self.run = run
+
+    @abstractmethod
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
+        """Do rounds from the cursor on. One call at a time; the caller may stop iterating after any yield.
+
+        Parameters
+        ----------
+        params : updated, see above
+        cursor : their position in the run
+        until : where to stop
+
+        Yields
+        ------
+        Params after at least one round, and the reports of all rounds since the last yield. At each yield the run can
+        be cut. Yields nothing when no round, or no time, is left.
+        """
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """Prefer these workers for tasks. Called at most once, before the first rounds."""
+        return None
+
+    def close(self) -> None:
+        """Release threads, files and data on workers. May be called repeatedly, and after a failure; `advance` is never
+        called after it."""
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class MapReduceExecutor(Executor):
+    """Computes tasks somewhere and adds them along the merge tree; override `prefetch` and `stepping` for speed."""
 
     @abstractmethod
     def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
@@ -96,36 +149,14 @@ class Executor(ABC):
         """Around the steps of an exchange; yields a function that makes their additions to rows."""
         yield partial(Additions.do, n_threads=1)
 
-    def advance(
-        self,
-        params: Params,
-        cursor: Cursor,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        n_passes: int = 1,
-    ) -> Updates:
-        """Do rounds from the cursor on. One call at a time; the caller may stop iterating after any yield.
-
-        Parameters
-        ----------
-        params : updated, see above
-        cursor : their position in the run
-        max_rounds : stop at the first place where at least this many are done and a run can be cut: between exchanges
-        max_seconds : start no exchange after this many seconds; with 0, nothing is done
-        n_passes : the caller does not read the params between the next `n_passes` passes, this one included, so an
-            executor that does many rounds together may do that many. Otherwise it stops at the end of the pass
-
-        Yields
-        ------
-        Params after at least one round, and the reports of all rounds since the last yield. At each yield the run can
-        be cut. Yields nothing when no round, or no time, is left.
-        """
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
+        """See `Executor.advance`. It stops at the end of the pass."""
         begun, n_rounds = time.perf_counter(), 0
         exchanges = self.run.plan.exchanges(cursor.pass_number, cursor.round, cursor.ahead)
         for exchange, following in pairwise(chain(exchanges, [None])):
             assert exchange is not None
-            late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
-            if late or (max_rounds is not None and n_rounds >= max_rounds):
+            late = until.max_seconds is not None and time.perf_counter() - begun >= until.max_seconds
+            if late or (until.max_rounds is not None and n_rounds >= until.max_rounds):
                 return
             reports: list[RoundReport] = []
             cursors = [
@@ -185,23 +216,6 @@ class Executor(ABC):
             return
         iteration = Iteration(0, pass_number=pass_number)
         self.prefetch([task for rnd in exchange.rounds for task in _tasks(rnd, iteration)])
-
-    def use_workers(self, able: AbleWorkers) -> None:
-        """Prefer these workers for tasks. Called at most once, before the first rounds."""
-        return None
-
-    def close(self) -> None:
-        """Release threads, files and data on workers. May be called repeatedly, and after a failure; `advance` is never
-        called after it."""
-        return None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _tasks(rnd: Round, iteration: Iteration) -> list[SliceTask]:
@@ -267,6 +281,9 @@ class MemoryOfRun(Protocol):
     def of_tasks(self, n_threads: int, mapped: bool, all_threads: int) -> int:
         """Of a worker that does tasks of the graphs executor, its params `mapped` or sent; `all_threads` of a cluster
         share a round."""
+
+    def of_pushes(self, n_threads: int) -> int:
+        """Of a worker of an asynchronous run."""
 
 
 @dataclass(frozen=True)

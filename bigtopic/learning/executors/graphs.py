@@ -13,9 +13,10 @@ from bigtopic.learning.executors import whole
 from bigtopic.learning.executors.base import (
     AbleWorkers,
     Arrays,
-    Executor,
     ExecutorSpec,
+    MapReduceExecutor,
     MemoryOfRun,
+    Until,
     Updates,
 )
 from bigtopic.learning.executors.choice import begins_whole, round_seconds
@@ -37,7 +38,7 @@ PREFIXES = ("bt-estep", "bt-add")
 REMEMBERING_PREFIXES = ("bt-both", "bt-state")  # of kernels that remember documents within a round
 
 
-class GraphExecutor(Executor):
+class GraphExecutor(MapReduceExecutor):
     """Runs rounds on a Dask client, or under another Dask scheduler.
 
     Parameters
@@ -62,28 +63,22 @@ class GraphExecutor(Executor):
         self._places = Places()  # of the last graph
         self._states: list[Any] = []  # what the last inner iteration left, by node
 
-    def advance(
-        self,
-        params: Params,
-        cursor: Cursor,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        n_passes: int = 1,
-    ) -> Updates:
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
         """See `Executor.advance`."""
         begun = time.perf_counter()
         if (n_whole := self._n_whole(cursor)) > 0:
             assert self._whole is not None
-            wanted = n_whole if max_rounds is None else min(n_whole, max_rounds)
-            for moved, reports in self._whole.advance(params, cursor, wanted, max_seconds, n_passes):
+            wanted = n_whole if until.max_rounds is None else min(n_whole, until.max_rounds)
+            for moved, reports in self._whole.advance(params, cursor, until._replace(max_rounds=wanted)):
                 yield moved, reports
                 params, cursor = moved, cursor.after(reports)
-                max_rounds = None if max_rounds is None else max_rounds - len(reports)
+                if until.max_rounds is not None:
+                    until = until._replace(max_rounds=until.max_rounds - len(reports))
             if self._n_whole(cursor) <= 0:
                 self._whole.release_params()
-            if max_seconds is not None:
-                max_seconds -= time.perf_counter() - begun
-        yield from super().advance(params, cursor, max_rounds, max_seconds)
+            if until.max_seconds is not None:
+                until = until._replace(max_seconds=until.max_seconds - (time.perf_counter() - begun))
+        yield from super().advance(params, cursor, until)
 
     def _n_whole(self, cursor: Cursor) -> int:
         """The number of next rounds to do whole: all before replicas begin, if they are short."""
@@ -92,7 +87,7 @@ class GraphExecutor(Executor):
         return self.run.plan.undivided_rounds - cursor.step
 
     def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
-        """See `Executor.map_reduce`: one graph."""
+        """See `MapReduceExecutor.map_reduce`: one graph."""
         if self._begins_round(rounds):
             self._calls = []
         self._calls.append((rounds, arrays))

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from bigtopic.learning.documents import Documents, keeps_all
-from bigtopic.learning.executors.base import Arrays, Executor, ExecutorSpec
+from bigtopic.learning.executors.base import Arrays, ExecutorSpec, MapReduceExecutor
 from bigtopic.learning.reduce import TreeInAnyOrder
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.run import Run
@@ -29,7 +29,7 @@ READ_BLOCKS_AHEAD = 2  # of the next exchange
 SLICES_AHEAD = 2  # of the next exchange, besides one per thread, so that later ones are read meanwhile
 
 
-class ThreadExecutor(Executor):
+class ThreadExecutor(MapReduceExecutor):
     """Runs rounds on threads of this process.
 
     Parameters
@@ -45,7 +45,7 @@ class ThreadExecutor(Executor):
         self._team = ThreadTeam(n_threads)
 
     def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
-        """See `Executor.map_reduce`."""
+        """See `MapReduceExecutor.map_reduce`."""
         trees = [TreeInAnyOrder(len(tasks), plus) for tasks in rounds]
         work = [
             (task, tree, i) for tasks, tree in zip(rounds, trees, strict=True) for i, task in enumerate(tasks)
@@ -63,7 +63,7 @@ class ThreadExecutor(Executor):
         return [tree.result() for tree in trees]
 
     def prefetch(self, tasks: Sequence[SliceTask]) -> None:
-        """See `Executor.prefetch`."""
+        """See `MapReduceExecutor.prefetch`."""
         for read_block in islice(dict.fromkeys(task.ref.read_block for task in tasks), READ_BLOCKS_AHEAD):
             self._reader.prefetch(read_block)
         for task in tasks[: self._team.n_threads + SLICES_AHEAD]:
@@ -76,7 +76,7 @@ class ThreadExecutor(Executor):
 
     @contextmanager
     def stepping(self) -> Iterator[Callable[[Additions], None]]:
-        """See `Executor.stepping`."""
+        """See `MapReduceExecutor.stepping`."""
         with helped(self._team.share):
             yield partial(Additions.do, n_threads=self._team.n_threads)
 

@@ -5,16 +5,16 @@ as many as all workers have, where they share the driver's files. A round trip t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.base import (
     AbleWorkers,
-    Arrays,
     Executor,
     ExecutorSpec,
     MemoryOfRun,
+    Until,
     Updates,
     before_failure,
 )
@@ -22,7 +22,6 @@ from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.learning.tasks import Task
 from bigtopic.parallel import cluster, results
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -54,27 +53,16 @@ class WholeExecutor(Executor):
         self._sender = sender or Sender(run, client, [PREFIX])
         self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
 
-    def map_reduce(self, rounds: Sequence[Sequence[Task]], arrays: Arrays) -> list[Any]:
-        """Not used: whole rounds are done elsewhere."""
-        raise NotImplementedError
-
-    def advance(
-        self,
-        params: Params,
-        cursor: Cursor,
-        max_rounds: int | None = None,
-        max_seconds: float | None = None,
-        n_passes: int = 1,
-    ) -> Updates:
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
         """See `Executor.advance`."""
         begun = time.perf_counter()
-        later = 0 if self._one_pass else n_passes - 1
+        later = 0 if self._one_pass else until.n_passes - 1
         left = later * self._n_rounds + cursor.rounds_left(self._n_rounds)
-        left = left if max_rounds is None else min(left, max_rounds)
+        left = left if until.max_rounds is None else min(left, until.max_rounds)
         while left > 0:
             seconds = max(CHUNK_SECONDS, params.nbytes / SECOND_OF_PARAMS)
-            if max_seconds is not None:
-                seconds = min(seconds, max_seconds - (time.perf_counter() - begun))
+            if until.max_seconds is not None:
+                seconds = min(seconds, until.max_seconds - (time.perf_counter() - begun))
                 if seconds <= 0:
                     return
             arrays, reports = self._chunk(params, cursor, left, seconds)
@@ -193,7 +181,8 @@ def _over_passes(
     done, before = 0, -1
     while before < done < max_rounds:
         before = done
-        for _, reports in executor.advance(params, cursor, max_rounds - done, end - time.perf_counter()):
+        until = Until(max_rounds - done, end - time.perf_counter())
+        for _, reports in executor.advance(params, cursor, until):
             yield from reports
             done += len(reports)
             cursor = cursor.after(reports)

@@ -261,6 +261,12 @@ def _triple_asked(table: Sample, asked: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
+_BY_ROWS = (
+    f"; of rows of a document, a word and a count, name the columns with {argument('document_column', ...)}, "
+    f"{argument('word_column', ...)} and {argument('count_column', ...)}"
+)
+
+
 def _bodies(table: Sample, options: Options) -> tuple[tuple[int, ...], dict[str, str]]:
     """The columns of the document, and what was guessed."""
     wanted, names, what = options.text_column, table.names, table.what
@@ -287,8 +293,7 @@ def _bodies(table: Sample, options: Options) -> tuple[tuple[int, ...], dict[str,
     if body is None:
         raise InputError(
             f"{table.where}: none of the {what}s {', '.join(names)} is known to be the text; name it with "
-            f"{argument('text_column', ...)}{moved_up(table.inner)}"
-            + (" (or call three columns document, word, count)" if what == "column" else "")
+            f"{argument('text_column', ...)}{moved_up(table.inner)}" + (_BY_ROWS if what == "column" else "")
         )
     if f"{names[body]}.1" in names:  # as a table of text calls the second
         raise InputError(

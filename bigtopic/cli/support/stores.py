@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli import _show
-from bigtopic.cli._options import connected
+from bigtopic.cli.support import terminal
+from bigtopic.cli.support.parameters import connected
 from bigtopic.errors import CorpusExists, SettingError, StoreError
 from bigtopic.wording import counted
 
@@ -23,6 +23,7 @@ __all__ = [
     "is_result_of",
     "is_topics",
     "model_at",
+    "models_at",
     "require_writable",
     "store",
 ]
@@ -40,6 +41,19 @@ def model_at(url: str, **settings: Any) -> Any:
     from bigtopic.estimators.persistence import load_model
 
     return load_model(url, **settings)
+
+
+def models_at(urls: Sequence[str]) -> dict[str, Any]:
+    """The estimators at these paths, by path.
+
+    Raises
+    ------
+    click.UsageError
+        When a path is given twice.
+    """
+    if twice := [url for i, url in enumerate(urls) if url in urls[:i]]:
+        raise click.UsageError(f"{twice[0]} is given twice; give each model once, and then the corpus")
+    return {url: model_at(url) for url in urls}
 
 
 def is_corpus(url: str) -> bool:
@@ -163,10 +177,10 @@ def store(paths: Sequence[str], views: Sequence[Any], overwrite: bool, as_json: 
             for path, view in zip(paths, views, strict=True)
         }
     if as_json:
-        _show.to_json([{"wrote": path, "documents": n} for path, n in n_docs.items()])
+        terminal.to_json([{"wrote": path, "documents": n} for path, n in n_docs.items()])
         return
     for path, n in n_docs.items():
-        _show.line(f"Wrote {counted(n, 'document')} to {path}")
+        terminal.line(f"Wrote {counted(n, 'document')} to {path}")
 
 
 def _require_apart(paths: Sequence[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bigtopic.cli import _stores
-from bigtopic.cli._group import command_of
+from bigtopic.cli.support import stores
+from bigtopic.cli.support.group import command_of
 from bigtopic.corpus.card import byte_size, left_out
 from bigtopic.errors import InputError
 from bigtopic.wording import counted
@@ -38,10 +38,10 @@ def described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str,
     """What is known about a store, as JSON values and as lines."""
     from bigtopic.storage.place import Place
 
-    if _stores.is_model(store) or _stores.is_checkpoint(store):
-        facts = facts_of_model(_stores.model_at(store), store)  # every array has been read
+    if stores.is_model(store) or stores.is_checkpoint(store):
+        facts = facts_of_model(stores.model_at(store), store)  # every array has been read
         return facts, _model_lines(facts)
-    if _stores.is_topics(store):
+    if stores.is_topics(store):
         facts = _facts_of_topics(store, verify)
         return facts, _topics_lines(facts)
     if not Place.of(store).exists():
@@ -49,7 +49,7 @@ def described(store: str, verify: bool) -> tuple[Mapping[str, Any], Mapping[str,
             f"there is nothing at {store}{Place.of(store).nearest()}; give the path of a corpus, a model, a checkpoint "
             "or topics of documents"
         )
-    corpus = _stores.corpus_at(store)
+    corpus = stores.corpus_at(store)
     if verify:
         corpus.verify()
     facts = facts_of_corpus(corpus)

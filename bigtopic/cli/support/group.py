@@ -4,6 +4,7 @@ of options or a model, with --config."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import sys
@@ -20,7 +21,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bigtopic.cli._options import PATH, without_copies
+from bigtopic.cli.support.parameters import PATH, without_copies
+from bigtopic.cli.support.terminal import in_unicode
 from bigtopic.errors import BigtopicError, InputError, SettingError, did_you_mean, worded
 from bigtopic.support import discovery
 from bigtopic.wording import printable
@@ -28,8 +30,8 @@ from bigtopic.wording import printable
 __all__ = ["CONFIG", "INTERRUPTED", "TERMINATED", "Verbs", "command_of"]
 
 _ORDER = (
-    "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "topics", "find",
-    "show", "evaluate", "infer", "similar", "report", "plot",
+    "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "sweep", "topics",
+    "find", "show", "evaluate", "task", "intrusion", "infer", "similar", "report", "plot",
 )  # fmt: skip
 _NAMES_IN_CLICK = {"client": "scheduler"}  # arguments whose options have another name in click
 
@@ -43,7 +45,7 @@ class _Failure(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+        click.secho("Error: ", fg="red", bold=True, nl=False, err=True, color=self.show_color)
         click.echo(printable(self.format_message()), err=True)
 
 
@@ -69,6 +71,10 @@ class Verbs(click.Group):
         raise click.UsageError(f"there is no verb {args[0]!r}{did_you_mean(args[0], verbs)}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
+        if os.environ.get("NO_COLOR"):  # https://no-color.org
+            ctx.color = False
+        if not in_unicode():  # what the locale lacks is an escape, not an error
+            sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         with warnings.catch_warnings(), _terminable():
             warnings.showwarning = partial(_show_warning, lambda message: self._as_typed(message, ctx))
             try:
@@ -244,7 +250,8 @@ def _check_value(where: str, value: Any, option: click.Option) -> None:
     """Refuse what no command line could say, such as a table or a time."""
     if option.multiple and not isinstance(value, list):
         raise SettingError(f"{where} is a {type(value).__name__}; write a list, such as ['a', 'b']")
-    for item in value if option.multiple else [value]:
+    several = option.multiple or getattr(option.type, "several", False)
+    for item in value if several and isinstance(value, list) else [value]:
         if not isinstance(item, str | int | float | None):
             raise SettingError(
                 f"{where} holds a {type(item).__name__}; write a text, a number, true or false"
@@ -253,7 +260,7 @@ def _check_value(where: str, value: Any, option: click.Option) -> None:
 
 def _options_in(path: str, verb: click.Command) -> Mapping[str, Any]:
     """Options by name, in TOML, in JSON, or of the run that made a model."""
-    from bigtopic.cli._stores import is_checkpoint, is_model, model_at
+    from bigtopic.cli.support.stores import is_checkpoint, is_model, model_at
 
     if is_model(path) or is_checkpoint(path):
         options = _options_of(model_at(path).run_, verb)

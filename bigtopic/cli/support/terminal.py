@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import textwrap
 from collections.abc import Mapping
 from math import isfinite
@@ -22,6 +23,8 @@ __all__ = [
     "documents",
     "figures",
     "frame",
+    "in_unicode",
+    "is_terminal",
     "line",
     "result",
     "table",
@@ -38,6 +41,16 @@ _LINES = 4  # of each text
 def width(least: int = 0, without: int = 0) -> int:
     """Columns of the terminal, without some of them, and at least so many."""
     return max(least, shutil.get_terminal_size((100, 24)).columns - without)
+
+
+def in_unicode() -> bool:
+    """Whether standard output takes all characters."""
+    return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()  # None where it is closed: `>&-`
 
 
 def line(text: str) -> None:
@@ -91,12 +104,34 @@ def frame(found: Any, as_json: bool) -> None:
     _lines(Table.of(found).text(max(20, width() // 2)))
 
 
-def comparison(found: Any, as_json: bool) -> None:
-    """Models side by side, or all results as JSON."""
+def comparison(found: Any, as_json: bool, more: Mapping[str, Any] | None = None) -> None:
+    """Models side by side, or all results as JSON.
+
+    Parameters
+    ----------
+    found : a `ScoreTable`
+    more : what else there is to say, {label: value}
+    """
+    more = more or {}
     if as_json:
-        to_json(found.to_dict())
+        to_json({**found.to_dict(), **more})
     else:
-        _lines(found.text(_WIDEST))  # the end of a path tells models apart
+        _rows(found)
+        figures({label: str(value) for label, value in more.items()})
+
+
+def _rows(found: Any) -> None:
+    """The lines of a table of scores, or, in a terminal that is too narrow for them, a line for each cell."""
+    table, notes = found._shown(), found._notes()
+    text = table.text(_WIDEST)  # the end of a path tells models apart
+    if is_terminal() and max(map(len, text.split("\n"))) > width():
+        for row in table.rows():
+            figures(dict(zip(table.columns, map(str, row), strict=True)))
+            click.echo()
+    else:
+        _lines(text)
+    for note in notes:
+        line(note)
 
 
 def _lines(table: str) -> None:
@@ -132,9 +167,9 @@ def _plain(value: Any) -> Any:
 
 
 def to_json(value: Any) -> None:
-    """One JSON document on standard output; control characters are written as JSON escapes, and numbers that are
-    missing or infinite as null."""
-    lines = json.dumps(_known(value), indent=2, ensure_ascii=False, allow_nan=False).split("\n")
+    """One JSON document on standard output; control characters, and all that the encoding of the terminal lacks, are
+    written as JSON escapes, and numbers that are missing or infinite as null."""
+    lines = json.dumps(_known(value), indent=2, ensure_ascii=not in_unicode(), allow_nan=False).split("\n")
     click.echo("\n".join(text if printable(text) == text else "".join(map(_json, text)) for text in lines))
 
 

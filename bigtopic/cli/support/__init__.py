@@ -1,0 +1,1 @@
+"""What verbs share: the group of verbs, options and their values, stores at paths, and what a terminal shows."""

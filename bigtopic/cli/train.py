@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from click import Choice, FloatRange, UsageError, get_current_context, option
+from click import Choice, FloatRange, IntRange, UsageError, get_current_context, option
 from click import command as verb
 
 from bigtopic.cli.support import parameters, terminal
@@ -78,6 +78,17 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
     "16,000 minibatches or more with the default method, otherwise 1.",
 )
 @option("--replica-updates", type=COUNT, help="Updates of a replica between exchanges; default 8.")
+@option(
+    "--asynchronous",
+    is_flag=True,
+    default=None,
+    help="Minibatches move the topics whenever they are done; the result depends on who is faster.",
+)
+@option(
+    "--staleness",
+    type=IntRange(0),
+    help="Updates that a minibatch of an asynchronous run may miss; default no bound.",
+)
 @option(
     "--held-out",
     "validation",

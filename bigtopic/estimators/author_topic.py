@@ -60,6 +60,10 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
         learns from short minibatches; None for 1. It changes the result, which is the same on any number of workers.
         See 'Replicas' in the documentation
     replica_updates : updates of each replica before their changes are added; None for 8. It changes the result, too
+    asynchronous : minibatches move the topics whenever they are done, so nothing waits for a slow worker, and the
+        result depends on who is faster; None for the method's default, which only dsgs turns on. See 'Asynchronous
+        learning' in the documentation
+    staleness : updates that a minibatch may miss then, at most; None for no bound
     max_doc_update_iter : largest number of local iterations per document, of methods that learn with such; None for the
         method's default
     mean_change_tol : mean change below which they stop earlier, likewise
@@ -134,6 +138,8 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
         average: float | None = None,
         replicas: int | None = None,
         replica_updates: int | None = None,
+        asynchronous: bool | None = None,
+        staleness: int | None = None,
         max_doc_update_iter: int | None = None,
         mean_change_tol: float | None = None,
         options: Mapping[str, Any] | None = None,

@@ -39,6 +39,7 @@ class DualTopicModel(TopicLearning):
     learning_decay : of the step size of online methods, as of `LDA`
     learning_offset : of the same
     average : the three distributions of the fitted model are the mean over this share of the run's updates, as of `LDA`
+    asynchronous, staleness : as of `LDA`
     options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
         schemes, in all that have it ("decay") or in one ("topic_words.decay")
     total_samples : number of rows in the stream that `partial_fit` sees in pieces; None for those seen so far
@@ -96,6 +97,8 @@ class DualTopicModel(TopicLearning):
         learning_decay: float | None = None,
         learning_offset: float | None = None,
         average: float | None = None,
+        asynchronous: bool | None = None,
+        staleness: int | None = None,
         options: Mapping[str, Any] | None = None,
         total_samples: float | None = None,
         init: Any = None,

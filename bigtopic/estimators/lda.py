@@ -47,6 +47,10 @@ class LDA(TopicLearning):
         documentation
     replica_updates : updates of each replica before their changes are added; None for 8 if `replicas` is given. It
         changes the result, too
+    asynchronous : minibatches move the topics whenever they are done, so nothing waits for a slow worker, and the
+        result depends on who is faster; None for the method's default, which only dsgs turns on. See 'Asynchronous
+        learning' in the documentation
+    staleness : updates that a minibatch may miss then, at most; None for no bound
     max_doc_update_iter : largest number of local iterations per document, of methods that learn with such; None for the
         method's default
     mean_change_tol : mean change below which they stop earlier, likewise
@@ -117,6 +121,8 @@ class LDA(TopicLearning):
         average: float | None = None,
         replicas: int | None = None,
         replica_updates: int | None = None,
+        asynchronous: bool | None = None,
+        staleness: int | None = None,
         max_doc_update_iter: int | None = None,
         mean_change_tol: float | None = None,
         options: Mapping[str, Any] | None = None,

@@ -55,6 +55,8 @@ class TopicLearning(DocumentQuestions):
     average: float | None = None
     replicas: int | None = None
     replica_updates: int | None = None
+    asynchronous: bool | None = None
+    staleness: int | None = None
     max_doc_update_iter: int | None
     mean_change_tol: float | None
     options: Mapping[str, Any] | None
@@ -303,6 +305,8 @@ class TopicLearning(DocumentQuestions):
             saver=saver,
             replicas=self.replicas,
             replica_updates=self.replica_updates,
+            asynchronous=self._or_method("asynchronous"),
+            staleness=self.staleness,
         )
         record = self.run_ if total is None else run_record.continued(self.run_, corpus)
         self.run_ = run_record.ended(record or {}, reason, counts, self.history_)

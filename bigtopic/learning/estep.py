@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, KernelResult, 
 
 __all__ = [
     "Gathered",
+    "OnAxis",
     "Prepared",
     "check_finite",
     "evaluate",
@@ -32,6 +34,19 @@ __all__ = [
 ]
 
 Arrays = Mapping[str, LazyArray | Overlay]
+
+
+class OnAxis(Protocol):
+    """As much of an array of the params as documents need to know.
+
+    axis : of its rows
+    n_rows : how many
+    """
+
+    @property
+    def axis(self) -> str: ...
+    @property
+    def n_rows(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -66,8 +81,8 @@ def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
     return look_up(prepare(block, arrays, work), arrays, work)
 
 
-def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
-    """Documents with local ids. Of the arrays, only the axes matter, not the values."""
+def prepare(block: Block, arrays: Mapping[str, OnAxis], work: Work) -> Prepared:
+    """Documents with local ids."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(
@@ -107,7 +122,7 @@ def with_params(hyper: Hyper, arrays: Arrays) -> Hyper:
     )
 
 
-def _uses_authors(kernel: Kernel, arrays: Arrays) -> bool:
+def _uses_authors(kernel: Kernel, arrays: Mapping[str, OnAxis]) -> bool:
     axes = {arrays[name].axis for name in kernel.views} | set(kernel.statistics.values())
     return "author" in axes
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from bigtopic.errors import SettingError
 from bigtopic.learning.events import Callback, Event, Watcher, is_watcher
 from bigtopic.parallel.progress import Progress, say
-from bigtopic.plan.cursor import RoundReport
+from bigtopic.plan.cursor import Arrival, RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 from bigtopic.wording import counted
@@ -46,6 +47,7 @@ class History:
         self._begun = self._taken_up = time.perf_counter()
         self._n_docs = 0
         self._n_tokens = 0.0
+        self._arrivals = Arrivals(time.perf_counter())
         self.scores: list[float] = []
         self.watchers = [callback for callback in callbacks if is_watcher(callback)]
         self._watched = [model.cursor.step] * len(self.watchers)  # updates at their last measurements
@@ -101,6 +103,8 @@ class History:
     def round_done(self, report: RoundReport) -> None:
         self._n_docs += report.n_docs
         self._n_tokens += report.n_tokens
+        if report.arrival is not None:
+            self._arrivals.add(report.arrival)
         self._bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))
         self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
 
@@ -109,6 +113,8 @@ class History:
         row: dict[str, Any] = {"pass": self._model.cursor.pass_number, "bound": bound}
         if change is not None:
             row["change"] = change
+        row |= self._arrivals.figures()
+        self._arrivals = Arrivals(time.perf_counter())
         if each := [watcher for watcher in self.watchers if watcher.every is None]:
             row["measures"] = self._measured(each)
         self._record(row)
@@ -164,6 +170,35 @@ class History:
         event = Event(kind, step, cursor.pass_number, self.seconds, self._n_docs, self._n_tokens, **figures)
         for callback in self._callbacks:
             callback(event)
+
+
+@dataclass
+class Arrivals:
+    """The arrivals of a pass.
+
+    begun : when the pass began
+    """
+
+    begun: float
+    staleness: list[int] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, arrival: Arrival) -> None:
+        self.staleness.append(arrival.staleness)
+        self.seconds[arrival.worker] = self.seconds.get(arrival.worker, 0.0) + arrival.seconds
+
+    def figures(self) -> dict[str, Any]:
+        """Mean and largest staleness, the share of stale updates, and of each worker's time that it was idle."""
+        if not self.staleness:
+            return {}
+        n, passed = len(self.staleness), max(time.perf_counter() - self.begun, 1e-9)
+        staleness = {
+            "mean": sum(self.staleness) / n,
+            "largest": max(self.staleness),
+            "stale": sum(missed > 0 for missed in self.staleness) / n,
+        }
+        idle = {worker: max(0.0, 1.0 - own / passed) for worker, own in sorted(self.seconds.items())}
+        return {"staleness": staleness, "idle": idle}
 
 
 def note_unused(model: TopicModel, show: bool | None) -> None:

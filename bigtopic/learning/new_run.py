@@ -13,6 +13,7 @@ from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.exchanges import (
+    ONE_BY_ONE,
     REPLICA_UPDATES,
     Schedule,
     concurrent_rounds,
@@ -42,6 +43,8 @@ def make_run(
     replicas: int | None = None,
     replica_updates: int | None = None,
     schedule: Schedule | None = None,
+    asynchronous: bool = False,
+    staleness: int | None = None,
 ) -> Run:
     """Build the immutable run over this corpus.
 
@@ -56,6 +59,7 @@ def make_run(
     replicas : None if their number follows from the corpus
     replica_updates : None for `REPLICA_UPDATES`; without effect where `replicas` is None
     schedule : of exchanges, see `plan.exchanges`; None for the usual one
+    asynchronous, staleness : see `learning.run.Settings`
 
     Raises
     ------
@@ -66,7 +70,7 @@ def make_run(
     -----
     BigtopicWarning
         When replicas have nothing to do: each pass is one update, or the run ends before they begin. When the run
-        ends before a learned prior begins to move.
+        ends before a learned prior begins to move. When an asynchronous run has one update a pass.
     """
     method, kernel, hyper = model.method, model.method.load_kernel(), model.hyper()
     burn_in = kernel.burn_in(hyper.options)
@@ -78,6 +82,14 @@ def make_run(
             f"{argument('schedule')}: updates of method {method.name!r} cannot begin from the same params, because "
             f"{why}; leave it out"
         )
+    if asynchronous:
+        if _n_rounds(corpus, batch_size) == 1 and total_docs is None and not method.asynchronous:
+            warn(
+                f"{argument('asynchronous', True)}: each pass is one update, for which no other can be late; choose a "
+                f"smaller {argument('batch_size')}"
+            )
+        _check_asynchronous(replicas, schedule)
+        replicas, schedule = 1, ONE_BY_ONE
     plan = _plan(model, kernel, corpus, batch_size, slice_size, order, replicas, replica_updates, schedule)
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
@@ -96,6 +108,8 @@ def make_run(
         method.prior_schemes,
         method.average,
         burn_in=burn_in,
+        asynchronous=asynchronous,
+        staleness=staleness,
     )
     return Run(corpus.parts, plan, work, settings)
 
@@ -179,6 +193,16 @@ def _check_burn_in(method: Method, burn_in: int) -> None:
             f"method {method.name!r}: all of its {method.inner} inner iterations are burn-in ({burn_in}), so a round "
             "would have no statistics; choose a shorter burn-in"
         )
+
+
+def _check_asynchronous(replicas: int | None, schedule: Schedule | None) -> None:
+    where = argument("asynchronous", True)
+    if replicas is not None and replicas > 1:
+        raise SettingError(
+            f"{where} has no exchanges between {argument('replicas', replicas)}; leave one of them out"
+        )
+    if schedule is not None:
+        raise SettingError(f"{where} has no exchanges; leave {argument('schedule')} out")
 
 
 def _check_replicas(method: Method, replicas: int) -> None:

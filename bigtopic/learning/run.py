@@ -33,6 +33,8 @@ class Settings:
     average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
     largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
     burn_in : first inner iterations of a round after which the params stay as they are
+    asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
+    staleness : updates that a minibatch may miss then, at most; None for no bound
     """
 
     schemes: Mapping[str, Scheme]
@@ -45,6 +47,8 @@ class Settings:
     average: float = 0.0
     largest_step: float = 1.0
     burn_in: int = 0
+    asynchronous: bool = False
+    staleness: int | None = None
 
     @property
     def one_iteration(self) -> bool:

@@ -24,7 +24,7 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
 from bigtopic.types import Stats
 
-__all__ = ["Node", "Place", "ShareTask", "SliceTask", "Task", "compute_node", "nodes", "plus"]
+__all__ = ["Node", "Place", "ShareTask", "SliceTask", "Task", "compute_node", "nodes", "plus", "read_alone"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -89,15 +89,15 @@ def _read_alone(tasks: Sequence[Task]) -> Node:
     slices = [task for task in tasks if isinstance(task, SliceTask)]
     if len(slices) < len(tasks):
         return tuple(tasks)
-    refs = _alone([task.ref for task in slices])
+    refs = read_alone([task.ref for task in slices])
     return tuple(SliceTask(ref, task.iteration) for task, ref in zip(slices, refs, strict=True))
 
 
-def _alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
+def read_alone(refs: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
     """The slices, with read blocks that contain no other slices."""
     together = (list(own) for _, own in groupby(refs, lambda ref: ref.read_block))
     return tuple(
-        replace(ref, read_block_start=own[0].start, read_block_stop=own[-1].stop, rest=_alone(ref.rest))
+        replace(ref, read_block_start=own[0].start, read_block_stop=own[-1].stop, rest=read_alone(ref.rest))
         for own in together
         for ref in own
     )

@@ -58,6 +58,8 @@ def train(
     replicas: int | None = None,
     replica_updates: int | None = None,
     schedule: Schedule | None = None,
+    asynchronous: bool = False,
+    staleness: int | None = None,
 ) -> Ended:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
@@ -74,6 +76,8 @@ def train(
     replicas, replica_updates : copies of the params that learn side by side, and the most updates of each between two
         exchanges, see `learning.replicas`
     schedule : of exchanges, see `plan.exchanges`; None for the usual one
+    asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
+    staleness : updates that a minibatch may miss then, at most; None for no bound
 
     Returns
     -------
@@ -92,6 +96,8 @@ def train(
             replicas=replicas,
             replica_updates=replica_updates,
             schedule=schedule,
+            asynchronous=asynchronous,
+            staleness=staleness,
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
@@ -108,7 +114,7 @@ def train(
         stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
-        if client is None and (idle := idle_threads(run, working)) is not None:
+        if client is None and not asynchronous and (idle := idle_threads(run, working)) is not None:
             bar.note(idle)
         history = History(model, limits.callbacks, bar)
         reason = _Loop(model, run, engine, limits, history, stop, saver).passes()

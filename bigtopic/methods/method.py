@@ -72,6 +72,7 @@ class Method:
     max_iter : passes over the corpus
     enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never
+    asynchronous : whether minibatches move the arrays whenever they are done, see `learning.pushes`
     average : share of a run's updates, at its end, over which the arrays are averaged for those who read the model, see
         `LDA`; 0 for none
     priors : {name of a prior: a number or a function of n_components}; 1 / n_components for the others
@@ -110,6 +111,7 @@ class Method:
     inference: str | Kernel | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
     average: float = 0.0
+    asynchronous: bool = False
     prior_learner: Callable[..., Scheme] = Newton
 
     def load_kernel(self) -> Kernel:

@@ -9,13 +9,14 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import workers
 from bigtopic.parallel.workers import NO_WORKER, PAUSED, fit_for_work
 
-__all__ = ["Cancelled", "result_of", "sent", "wait_for"]
+__all__ = ["Arrivals", "Cancelled", "result_of", "sent", "wait_for"]
 
 # Seconds between two looks: at the statuses of futures; at the workers, while data are sent, and while a result is
 # awaited.
@@ -50,13 +51,7 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
     def look() -> None:
         if only is not None and future.status == "pending" and not set(only) & client.nthreads().keys():
             raise CancelledError("the workers that can run bigtopic are gone")
-        if lack := watch.look():
-            what, remedy = lack
-            watch.tell(
-                what,
-                f"the Dask scheduler at {client.scheduler.address} has {what}; the work goes on when there is one: "
-                f"{remedy}",
-            )
+        watch.tell_of_lack()
 
     with _failures_released(client, [future]):
         while True:
@@ -121,11 +116,40 @@ class _Watch:
         """What the cluster lacks to do any work, and what to do about it. Warns of silent workers."""
         return _lack(workers.look(self._client).workers)
 
-    def tell(self, what: str, message: str) -> None:
-        """Warn of this, if it has not been told."""
-        if what not in self._told:
+    def tell_of_lack(self) -> None:
+        """Warn of what the cluster lacks to do any work, if it has not been told."""
+        what, remedy = self.look() or ("", "")
+        if what and what not in self._told:
             self._told.add(what)
-            warn(message)
+            warn(
+                f"the Dask scheduler at {self._client.scheduler.address} has {what}; the work goes on when there is "
+                f"one: {remedy}"
+            )
+
+
+class Arrivals:
+    """What is done, in the order in which it is, and a watch over the workers meanwhile.
+
+    Parameters
+    ----------
+    client : whose futures are awaited; None for futures of a pool of threads
+    """
+
+    def __init__(self, client: Any = None) -> None:
+        self._watch = None if client is None else _Watch(client)
+        self._done: SimpleQueue[Any] = SimpleQueue()
+
+    def expect(self, future: Any, what: Any) -> None:
+        """Report `what` when the future is done, failed or cancelled."""
+        future.add_done_callback(lambda _: self._done.put(what))
+
+    def next(self) -> Any:
+        """Wait for the next one. Warns once where it waits for workers: all are gone or paused, or one is silent."""
+        while True:
+            with suppress(Empty):
+                return self._done.get(timeout=LOOK_SECONDS)
+            if self._watch is not None:
+                self._watch.tell_of_lack()
 
 
 def wait_for(futures: Sequence[Any], seconds: float) -> None:

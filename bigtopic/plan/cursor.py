@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["START", "Cursor", "RoundReport"]
+__all__ = ["START", "Arrival", "Cursor", "RoundReport"]
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,29 @@ START = Cursor()
 
 
 @dataclass(frozen=True)
+class Arrival:
+    """Where and how a round was done that moved the params when it arrived.
+
+    staleness : updates that it missed
+    worker : that did it
+    seconds : of the worker's time
+    """
+
+    staleness: int
+    worker: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class RoundReport:
     """One round that was done.
 
     cursor : its pass and number, and the updates before its own
+    arrival : of an asynchronous run
     """
 
     cursor: Cursor
     n_docs: int
     n_tokens: float
     info: Mapping[str, float] = field(default_factory=dict)
+    arrival: Arrival | None = None

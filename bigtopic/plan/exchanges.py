@@ -35,6 +35,7 @@ __all__ = [
     "FIRST",
     "GROWTH",
     "MISSED_SHARE",
+    "ONE_BY_ONE",
     "PROMPT",
     "REPLICAS",
     "REPLICA_UPDATES",
@@ -103,6 +104,9 @@ class UsualSchedule:
             return 1, False
         length = min(self.concurrent, max(FIRST, done // GROWTH))
         return length if self.replicas == 1 else min(length, self.undivided - done), False
+
+
+ONE_BY_ONE = UsualSchedule(concurrent=1, replicas=1, replica_updates=1, undivided=UNDIVIDED)
 
 
 def concurrent_rounds(n_rounds: int, minibatch_bytes: float) -> int:

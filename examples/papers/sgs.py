@@ -5,8 +5,8 @@
 80 % of the documents are learned from, in one pass; of each of the others, theta comes from one half of the tokens, and
 perplexity is of the other half, exp(-mean log p(word | document)). As in the paper, theta is inferred by the method
 itself; perplexity with the fold-in that all models share stands beside it. SVB starts each minibatch progressively, as
-in the paper; plain SVB does not. Figure 4, asynchronous updates on a parameter server (algorithm 4), is not here,
-because the package has no such server. A seed is another split and another start.
+in the paper; plain SVB does not. Figure 4, asynchronous updates (algorithm 4, here `dsgs`), is not rerun. A seed is
+another split and another start.
 """
 
 from __future__ import annotations

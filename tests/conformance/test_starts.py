@@ -39,8 +39,9 @@ def counts_documents(method: Method) -> bool:
     return bool(starts) and all(start is None or start[1] == 0 for start in starts.values())
 
 
-COUNTING = [method for method in TABLE if counts_documents(method)]
-KEEPING = [method for method in TABLE if added(method) and method not in COUNTING]
+# dsgs has no bits to compare: they depend on who is faster
+COUNTING = [method for method in TABLE if counts_documents(method) and not method.asynchronous]
+KEEPING = [method for method in TABLE if added(method) and not counts_documents(method)]
 RESCALING = [method for method in TABLE if not added(method)]
 AVERAGING = [
     method

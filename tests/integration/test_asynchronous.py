@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
+from threading import Condition
 from typing import Any
 
 import pytest
@@ -14,24 +17,33 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import executors
+from bigtopic.learning.estep import evaluate, gather
+from bigtopic.learning.executors.asynchronous import AsynchronousExecutor, Threads, Workers
 from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.remembering import NoState
+from bigtopic.learning.rounds import round_stats, step
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Round
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
+from bigtopic.state.params import Params
+from bigtopic.types import Stats
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from asynchronous import Asynchronous
 from reference import case
+from reference.serial import total
 
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
-# inner iterations wait for each other, so nothing of them is asynchronous
-PROMPT = [method for method in map(table.get, case.methods_of_lda()) if method.inner == 1]
+# One of each kind of scheme and of what a kernel remembers; the others are slow tests
+KINDS = {"sgs", "cgs", "svb", "online-vb", "online-cvb0", "v-oem++", "lds"}
 
 
 def new(method: Method, corpus: Corpus) -> TopicModel:
@@ -78,26 +90,68 @@ def mass(model: TopicModel) -> float:
     return float(model.topic_words.totals().sum())
 
 
-@pytest.mark.parametrize("method", PROMPT, ids=lambda method: method.name)
-def test_one_in_flight_is_serial(method, corpus):
+class Uneven(Threads):
+    """Every fourth minibatch waits until the fifth after it is done, or the last of the pass."""
+
+    def __init__(self, run: Run, n_threads: int) -> None:
+        super().__init__(run, n_threads)
+        self._done: set[tuple[int, int]] = set()
+        self._changed, self._forgotten = Condition(), False
+
+    def forget(self, futures: list[Any]) -> None:
+        with self._changed:
+            self._forgotten = True
+            self._changed.notify_all()
+        super().forget(futures)
+        self._forgotten = False
+
+    def push(self, minibatch: Any, arrays: Any, cursor: Cursor) -> Any:
+        return self._pool.submit(self._unevenly, minibatch, arrays, cursor)
+
+    def _unevenly(self, minibatch: Any, arrays: Any, cursor: Cursor) -> Any:
+        number, n_rounds = cursor.round, self._run.plan.n_rounds
+        awaited = cursor.pass_number, min(number + 5, n_rounds - 1)
+        with self._changed:
+            assert number % 4 or self._changed.wait_for(lambda: awaited in self._done or self._forgotten, 30)
+        found = super().push(minibatch, arrays, cursor).result()
+        with self._changed:
+            self._done.add((cursor.pass_number, number))
+            self._changed.notify_all()
+        return found
+
+
+def uneven(run: Run) -> Executor:
+    return AsynchronousExecutor(run, Uneven(run, 12), 6)
+
+
+def in_flight(n: int, staleness: int | None = None) -> Callable[[Run], Executor]:
+    return lambda run: AsynchronousExecutor(run, Threads(run, min(n, 3)), n, staleness)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in KINDS else pytest.mark.slow) for n in case.methods_of_lda()],
+)
+def test_one_in_flight_is_serial(name, corpus):
+    method = table.get(name)
     serial, alone = new(method, corpus), new(method, corpus)
     learn(serial, corpus, None, 2)
-    learn(alone, corpus, lambda run: Asynchronous(run, 1), 2)
+    learn(alone, corpus, in_flight(1), 2)
     assert bits(alone) == bits(serial) and alone.cursor == serial.cursor == Cursor(2, 0, 30)
 
 
-@pytest.mark.parametrize("in_flight", [2, 5, 40])
-def test_several_in_flight_do_every_minibatch_of_a_pass_once(in_flight, corpus):
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_several_in_flight_do_every_minibatch_of_a_pass_once(n, corpus):
     watch, model = Watch(), new(ADDS, corpus)
     before = mass(model)
-    learn(model, corpus, watch.by(lambda run: Asynchronous(run, in_flight)), 2)
+    learn(model, corpus, watch.by(in_flight(n)), 2)
     assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
     assert model.cursor == Cursor(2, 0, 30)
     assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
 
 
 CONTINUED = {
-    "in flight": lambda run: Asynchronous(run, 3, seed=1),
+    "in flight": in_flight(3),
     "threads": lambda run: executors.load("threads").make(run, None, 2),
     "graphs": lambda run: executors.load("graphs").make(run, None, 1),
 }
@@ -108,7 +162,7 @@ CONTINUED = {
 def test_an_interrupted_pass_goes_on_with_the_rounds_that_are_left(make, after, corpus):
     watch, model = Watch(interrupt_after=after), new(ADDS, corpus)
     before = mass(model)
-    learn(model, corpus, watch.by(lambda run: Asynchronous(run, 6)), 2)
+    learn(model, corpus, watch.by(uneven), 2)
     stands = model.cursor
     assert stands.step == after and stands.ahead
     assert stands.rounds_left(15) == 15 - after % 15
@@ -121,7 +175,108 @@ def test_an_interrupted_pass_goes_on_with_the_rounds_that_are_left(make, after, 
 @pytest.mark.distributed
 def test_whole_rounds_do_what_is_left(corpus, one_worker):
     watch, model = Watch(interrupt_after=7), new(ADDS, corpus)
-    learn(model, corpus, watch.by(lambda run: Asynchronous(run, 6)), 2)
+    learn(model, corpus, watch.by(uneven), 2)
     assert model.cursor.ahead
     learn(model, corpus, watch.by(lambda run: executors.load("whole").make(run, one_worker, 1)), 2)
     assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
+
+
+@pytest.mark.parametrize("staleness", [0, 1, 3])
+def test_staleness_is_bounded(staleness, corpus):
+    watch, model = Watch(), new(ADDS, corpus)
+    learn(model, corpus, watch.by(in_flight(6, staleness)), 2)
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
+    (first, second) = model.history
+    assert 0 <= max(row["staleness"]["largest"] for row in (first, second)) <= staleness
+    assert all(0 <= share <= 1 for share in first["idle"].values())
+
+
+LAG = 4
+
+
+def in_order(n_threads: int) -> Callable[[Run], Executor]:
+    return lambda run: AsynchronousExecutor(run, Threads(run, n_threads), LAG, in_order=True)
+
+
+def emulated(run: Run, params: Params, n_passes: int) -> Params:
+    """Algorithm 4 of Gao, Chen and Zhu, where each push comes back after `LAG` - 1 others: plainly, on one thread."""
+    reader = BlockReader(run.parts)
+
+    def pushed(rnd: Round, here: Cursor) -> Stats:
+        def map_reduce(rnd: Round, arrays: Any, iteration: Any) -> Stats:
+            gathered = (gather(reader.block(ref), arrays, run.work) for ref in rnd.slices)
+            found = zip(rnd.slices, gathered, strict=True)
+            return total([evaluate(ref, one, run.work, iteration, NoState()) for ref, one in found])
+
+        return round_stats(params, rnd, here, run.settings, map_reduce)
+
+    n_steps = 0
+    for pass_number in range(n_passes):
+        in_air: deque[tuple[Round, int, Stats]] = deque()
+        rounds = run.plan.rounds(pass_number)
+        while True:
+            for rnd in islice(rounds, LAG - len(in_air)):
+                in_air.append((rnd, n_steps, pushed(rnd, Cursor(pass_number, rnd.number, n_steps))))
+            if not in_air:
+                break
+            rnd, pulled, stats = in_air.popleft()
+            here = Cursor(pass_number, rnd.number, n_steps)
+            step(params, here, stats, run.settings, 1 / LAG, n_steps - pulled)
+            n_steps += 1
+    return params
+
+
+@pytest.mark.parametrize("name", ["sgs", "streaming-vb", "online-vb"])
+def test_in_order_the_bits_are_those_of_the_emulation(name, corpus):
+    """Whatever the number of threads."""
+    method, found = table.get(name), []
+    for n_threads in (1, 3):
+        model = new(method, corpus)
+        learn(model, corpus, in_order(n_threads), 2)
+        found.append(bits(model))
+    plain = new(method, corpus)
+    sizes = {"batch_size": 20, "slice_size": 9, "order": "shuffled", "max_iter": 2, "asynchronous": True}
+    emulated(make_run(plain, corpus, **sizes), plain.params, 2)
+    assert found == [bits(plain)] * 2
+
+
+@pytest.mark.distributed
+def test_pushes_of_workers_move_the_params_once(corpus, three_workers):
+    watch, model = Watch(), new(ADDS, corpus)
+    before = mass(model)
+    learn(model, corpus, watch.by(lambda run: AsynchronousExecutor(run, Workers(run, three_workers))), 2)
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
+    assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
+    assert set(model.history[-1]["idle"]) <= set(three_workers.nthreads())
+    serial, alone = new(ADDS, corpus), new(ADDS, corpus)
+    learn(serial, corpus, None)
+    learn(alone, corpus, lambda run: AsynchronousExecutor(run, Workers(run, three_workers), staleness=0))
+    assert bits(alone) == bits(serial)
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_twenty_kills_lose_nothing_and_apply_nothing_twice(corpus, mortal_workers):
+    watch, model, n_passes, killed = Watch(), new(ADDS, corpus), 40, []
+    before = mass(model)
+
+    def make(run: Run) -> Executor:
+        executor = AsynchronousExecutor(run, Workers(run, mortal_workers))
+        advance = executor.advance
+
+        def deadly(*limits: Any) -> Any:
+            for number, found in enumerate(advance(*limits)):
+                yield found
+                if number == 7 and len(killed) < 20 and (pids := mortal_workers.run(os.getpid)):
+                    killed.append(min(pids.values()))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+        executor.advance = deadly  # type: ignore[method-assign]
+        return executor
+
+    learn(model, corpus, watch.by(make), n_passes)
+    assert len(killed) == 20
+    assert watch.done == Counter(
+        (pass_number, number) for pass_number in range(n_passes) for number in range(15)
+    )
+    assert mass(model) - before == pytest.approx(n_passes * corpus.n_tokens, rel=1e-5)

@@ -28,6 +28,7 @@ from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import history, remembering
 from bigtopic.learning.executors import base
+from bigtopic.learning.executors.asynchronous import AsynchronousExecutor, Threads
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.executors.whole import WholeExecutor
@@ -48,7 +49,6 @@ from bigtopic.types import KernelResult
 sys.path.insert(0, str(Path(__file__).parent))
 
 import toys
-from asynchronous import Asynchronous
 from toys.inner import METHOD as INNER
 from toys.labels import METHOD as LABELS
 from toys.labels import label
@@ -181,7 +181,7 @@ def test_ctrl_c_and_on(executor, step, new, documents):
 @pytest.mark.parametrize("step", [1, 3, 5])
 def test_ctrl_c_and_on_where_minibatches_come_back_in_any_order(step, new, documents):
     """Those in flight have written their labels by then, and are done again."""
-    in_flight = lambda run: Asynchronous(run, 3, seed=step)  # noqa: E731
+    in_flight = lambda run: AsynchronousExecutor(run, Threads(run, 2), 3)  # noqa: E731
     model = cut(new(), documents, step, executor=in_flight, n_passes=2, batch_size=30)
     np.testing.assert_array_equal(statistics(model), counted(model, documents))
     check(learn(model, documents, 2, in_flight, batch_size=30), documents)

@@ -155,7 +155,7 @@ def command_of(run: Mapping[str, Any] | None, unfinished: bool = False) -> str |
     words = ["bigtopic", "train", url, "MODEL"]
     for name, value in options.items():
         for each in value if isinstance(value, list) else [value]:
-            words += [f"--{name}", _written(each)]
+            words += [f"--{name}"] if each is True else [f"--{name}", _written(each)]
     return shlex.join(words)
 
 

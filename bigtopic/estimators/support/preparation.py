@@ -22,7 +22,7 @@ from bigtopic.state.axes import mapping
 from bigtopic.state.contract.declarations import array_specs
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
-from bigtopic.support.numbers import is_number
+from bigtopic.support.numbers import is_number, is_whole
 from bigtopic.wording import counted
 
 __all__ = [
@@ -98,6 +98,16 @@ def check_settings(estimator: Any) -> None:
                 f"{argument(name, value)}: scores need {argument('validation', ...)}: held-out documents, or a share "
                 "of the corpus"
             )
+    if estimator.asynchronous not in (None, True, False):
+        raise SettingError(
+            f"{argument('asynchronous', estimator.asynchronous)}: must be True or False{OR_NONE}"
+        )
+    if (value := estimator.staleness) is not None and not (is_whole(value) and value >= 0):
+        raise SettingError(
+            f"{argument('staleness', value)}: must be a whole number of updates, 0 or more{OR_NONE}"
+        )
+    if value is not None and not estimator._or_method("asynchronous"):
+        raise SettingError(f"{argument('staleness', value)}: needs {argument('asynchronous', True)}")
     if estimator.replicas is None and (value := estimator.replica_updates) is not None:
         raise SettingError(
             f"{argument('replica_updates', value)}: needs {argument('replicas', ...)}, the number of copies of the "

@@ -282,6 +282,9 @@ class MemoryOfRun(Protocol):
         """Of a worker that does tasks of the graphs executor, its params `mapped` or sent; `all_threads` of a cluster
         share a round."""
 
+    def of_pushes(self, n_threads: int) -> int:
+        """Of a worker of an asynchronous run."""
+
 
 @dataclass(frozen=True)
 class ExecutorSpec:

@@ -26,7 +26,9 @@ LOST_SECONDS = 5.0  # in the exchanges of a run, that are worth a warning
 
 def choose(run: Run, client: Any) -> str:
     """Name of the executor: threads without a client; with one, graphs for replicas and for rounds worth spreading, and
-    whole for the others."""
+    whole for the others. Asynchronous runs have their own."""
+    if run.settings.asynchronous:
+        return "asynchronous"
     if client is None:
         return "threads"
     if run.plan.replicas > 1:

@@ -22,7 +22,7 @@ from bigtopic.parallel.workers import new_name, task_key
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
 
-__all__ = ["Sender"]
+__all__ = ["REPEATED", "Sender"]
 
 Result = TypeVar("Result")
 
@@ -125,9 +125,13 @@ class Sender:
         try:
             return work()
         except REPEATED as error:
-            self._run_future = None
+            self.lost()
             self.shares_files &= not isinstance(error, sharing.OutOfSight)
             raise
+
+    def lost(self) -> None:
+        """Something was lost with a worker: the run is sent again."""
+        self._run_future = None
 
     def close(self) -> None:
         self._run_future, self._held = None, []

@@ -1,11 +1,12 @@
 """The memory of a run, from corpus, settings and params: a sum of arrays, each as large as it can be. An upper bound.
 
-    run      = params + T lookups + index + read blocks + prepared + state + T work(slice) + results + step
+    run      = params + T lookups + index + read blocks + prepared + state + T work(slice) + results + step + flights
     worker   = documents + index + 2 params + T (lookup + read blocks + state + work(slice)) + results + step
 
     T          threads
     work       = documents + view + statistics + scratch of a slice; for a replica, of one of its slices, with the
                  documents of its share, and its rows, which become its changes
+    flight     = documents + rows + statistics of a minibatch, T + 2 of them, in asynchronous runs
     results    = statistics(exchange) for each round of an exchange, or, of slices and replicas, (T + levels of the
                  merge tree + 1) sums
     step       = rows(minibatch) x columns x 24 where a mean follows, or where inner iterations are provisional
@@ -39,6 +40,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
 from bigtopic.learning.documents import ENTRY_BYTES, keeps_all, keeps_prepared
 from bigtopic.learning.executors.choice import begins_whole
+from bigtopic.learning.pushes import READ_AHEAD
 from bigtopic.learning.reduce import depth, sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.learning.run import Run
@@ -84,7 +86,12 @@ class Footprint:
         """Bytes of the whole run on threads of one process; `whole` are rounds that no replicas share."""
         replicas = 1 if whole else self._plan.replicas
         work = n_threads * max(self._work(self._slice_docs), self._share() if replicas > 1 else 0.0)
-        moving = work + self._results(n_threads, replicas) + self._step()
+        moving = (
+            work
+            + self._results(n_threads, replicas)
+            + self._step()
+            + (n_threads + READ_AHEAD) * self._flight()
+        )
         documents = self._index() + self._read_blocks() + self._prepared() + self._state(whole=True)
         compared = 2 * self._topics() if compares else 0.0
         return int(self.of_params() + n_threads * self._lookup() + documents + compared + PIECES * moving)
@@ -105,6 +112,12 @@ class Footprint:
         own = self._lookup() + min(reading.KEPT + 1, self._n_read_blocks) * self._read_block() + self._state()
         moving = n_threads * work + self._results(n_threads, self._plan.replicas) + self._step()
         return int(self.of_documents() + self._index() + 2 * params + n_threads * own + PIECES * moving)
+
+    def of_pushes(self, n_threads: int) -> int:
+        """Bytes of a worker of an asynchronous run, which has no params but the rows of its minibatches."""
+        own = self._lookup() + self._read_block() + self._state()
+        moving = n_threads * self._work(self._slice_docs) + (n_threads + READ_AHEAD) * self._flight()
+        return int(self.of_documents() + self._index() + n_threads * own + PIECES * moving)
 
     # ------------------------------------------------------------------ work of a thread
 
@@ -133,6 +146,16 @@ class Footprint:
         if self._slice_docs < self._batch_docs:
             update += self._statistics(self._batch_docs)
         return documents + ids + self._changes(n_docs) + update + self._read_block()
+
+    def _flight(self) -> float:
+        """A minibatch on its way in an asynchronous run: its documents, the rows that it needs, and its statistics."""
+        if not self._run.settings.asynchronous:
+            return 0.0
+        n_docs = self._batch_docs
+        documents = n_docs * (_DOCUMENT_BYTES + self._plan.entries_per_doc * ENTRY_BYTES + 4) + self._lookup()
+        arrays = self._params.arrays.values()
+        rows = sum(self._rows(a.axis, n_docs) * (a.n_columns * a.raw.itemsize + 4) for a in arrays)
+        return documents + rows + self._statistics(n_docs)
 
     @property
     def _share_docs(self) -> int:

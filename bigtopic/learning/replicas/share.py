@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.learning.estep import Prepared, evaluate, look_up, prepare
-from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.replicas import _kernels
 from bigtopic.learning.replicas.at_once import UpdatesAtOnce, are_possible
 from bigtopic.learning.replicas.changes import Changes
 from bigtopic.learning.rounds import moved_arrays, round_stats, step
-from bigtopic.learning.run import Iteration, Run, Work
+from bigtopic.learning.rows import Read, map_reduce_of, needed
+from bigtopic.learning.run import Run
 from bigtopic.plan.cursor import Cursor, RoundReport
-from bigtopic.plan.slices import Round, SliceRef
+from bigtopic.plan.slices import Round
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.params import Overlay, Params
+from bigtopic.state.params import Params
 from bigtopic.support import buffers
-from bigtopic.types import AxisStats, Block, Stats
+from bigtopic.types import AxisStats
 
 __all__ = ["Share", "share_changes"]
 
 Start = Mapping[str, LazyArray]
-Arrays = Mapping[str, LazyArray | Overlay]
-Read = Callable[[SliceRef], Block]
 
 
 @dataclass(frozen=True)
@@ -72,12 +69,14 @@ class _Replica:
         self._share, self._start = share, arrays
         self._missed = share.missed(run.settings.n_steps)
         refs = [ref for rnd in share.rounds for ref in rnd.slices]
-        self._ids, self._documents = _prepared(refs, read, arrays, run.work)
+        rows = needed(refs, read, arrays, run.work)
+        self._ids, self._documents = rows.ids, rows.documents
         self._params = Params({name: _copied(array, self._rows(array)) for name, array in arrays.items()})
         sizes = {array.axis: array.n_rows for array in arrays.values()}
         self._work = replace(run.work, hyper=run.work.hyper._replace(axis_sizes=sizes))
         self._settings = replace(run.settings, average=0.0, largest_step=1.0 / share.n_updates)
         self.remembering = remembering(run.work)
+        self._map_reduce = map_reduce_of(rows.documents, self._work, self.remembering)
         for ref in self._documents:
             self.remembering.prefetch(ref, share.cursors[0].pass_number)
 
@@ -109,15 +108,6 @@ class _Replica:
         stats = round_stats(self._params, rnd, cursor, self._settings, self._map_reduce)
         return step(self._params, cursor, stats, self._settings, missed=self._missed)
 
-    def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
-        tree = Tree(len(rnd.slices))
-        for ref in rnd.slices:
-            gathered = look_up(self._documents[ref], arrays, self._work)
-            tree.push(evaluate(ref, gathered, self._work, iteration, self.remembering))
-        self.remembering.flush()
-        total: Stats = tree.result()
-        return total
-
     def _change(self, name: str) -> AxisStats:
         """a_r, since the scale was 1 at the start and is d_r now; in place of the rows, which are no longer needed."""
         start, now = self._start[name], self._params[name]
@@ -134,28 +124,6 @@ class _Replica:
     def _rows(self, array: LazyArray) -> np.ndarray:
         """The rows of an array of the start that the share needs."""
         return array.rows_of(self._ids.get(array.axis))
-
-
-def _prepared(
-    refs: Sequence[SliceRef], read: Read, arrays: Start, work: Work
-) -> tuple[dict[str, np.ndarray], dict[SliceRef, Prepared]]:
-    """The rows of each axis that some slices need, in increasing order; the documents, with positions among them."""
-    documents = {ref: prepare(read(ref), arrays, work) for ref in refs}
-    ids, positions = dict[str, np.ndarray](), dict[str, np.ndarray]()
-    for axis, n_rows in {array.axis: array.n_rows for array in arrays.values()}.items():
-        found = [own for one in documents.values() if (own := one.axes.get(axis)) is not None]
-        if found:
-            places = positions[axis] = np.zeros(n_rows, np.int32)
-            for own in found:
-                places[own] = 1
-            ids[axis] = np.flatnonzero(places).astype(np.int32)
-            places[ids[axis]] = np.arange(len(ids[axis]))
-    for ref, one in documents.items():
-        axes = {
-            axis: places[own] for axis, places in positions.items() if (own := one.axes[axis]) is not None
-        }
-        documents[ref] = replace(one, axes=axes)
-    return ids, documents
 
 
 def _copied(array: LazyArray, ids: np.ndarray) -> LazyArray:

@@ -74,6 +74,17 @@ METHODS = (
         aliases=("sgs:SGS",),
     ),
     _stream(
+        "dsgs",
+        "sgs",
+        {TOPIC_WORDS: DecayAdd(0.7)},
+        asynchronous=True,
+        summary="sgs whose minibatches move the topics whenever they are done",
+        complexity="as sgs; the rows of a minibatch travel to its worker, and its counts back",
+        use="streams too fast for one worker, on workers of unequal speed",
+        paper="Gao, Chen, Zhu 2016, algorithm 4",
+        aliases=("sgs:DSGS",),
+    ),
+    _stream(
         "cdf",
         "cdf",
         {TOPIC_WORDS: Add()},

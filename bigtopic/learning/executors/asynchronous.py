@@ -1,0 +1,390 @@
+"""Asynchronous updates: each minibatch learns on a copy of its rows, and moves the params as soon as its statistics
+arrive (`learning.pushes`). Nothing waits for a slow worker.
+
+The process of the run holds the params. It pulls the rows of a minibatch, whose documents a worker has read, and sends
+them as the argument of a task, whose result is the push. As nothing else moves the params, each push is applied exactly
+once: what is lost with a worker is computed again, and what comes from there later is not awaited.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
+from threading import current_thread
+from typing import Any, Protocol
+
+import numpy as np
+
+from bigtopic.learning.documents import keeps_all
+from bigtopic.learning.executors.base import AbleWorkers, Executor, ExecutorSpec, Until, Updates
+from bigtopic.learning.executors.graph_tasks import Opaque
+from bigtopic.learning.executors.sending import REPEATED, Sender
+from bigtopic.learning.pushes import (
+    READ_AHEAD,
+    Minibatch,
+    Push,
+    Shape,
+    pulled,
+    pushed,
+    read_minibatch,
+    shapes_of,
+)
+from bigtopic.learning.rounds import step
+from bigtopic.learning.run import Run
+from bigtopic.learning.stopping import uninterrupted
+from bigtopic.learning.tasks import read_alone
+from bigtopic.parallel import cluster, results
+from bigtopic.parallel.results import Arrivals
+from bigtopic.plan.cursor import Arrival, Cursor, RoundReport
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Round
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
+
+__all__ = ["EXECUTOR", "AsynchronousExecutor", "Threads", "Workers"]
+
+PREFIXES = READ, ROWS, PUSH = "bt-read", "bt-rows", "bt-push"
+
+
+class Place(Protocol):
+    """Where minibatches are read and pushes computed. A minibatch stays there; here it is a future."""
+
+    client: Any
+
+    def in_flight(self) -> int:
+        """How many minibatches keep it busy now."""
+
+    def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
+        """The futures of a minibatch, and of the rows that it needs."""
+
+    def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
+        """The future of a push."""
+
+    def result(self, future: Any) -> Any:
+        """The result of a future that is done. Raises one of REPEATED when it is lost."""
+
+    def forget(self, futures: list[Any]) -> None:
+        """These are not needed any more. When it returns, nothing writes the state of documents."""
+
+    def close(self) -> None:
+        """Release threads and data."""
+
+
+@dataclass(eq=False)
+class _Flight:
+    """A minibatch on its way: it is read, pulled, and pushed.
+
+    ids : the rows that it needs, once it is read
+    pulled : updates before its pull
+    """
+
+    rnd: Round
+    minibatch: Any
+    rows: Any
+    ids: Mapping[str, np.ndarray] | None = None
+    pulled: int | None = None
+    push: Any = None
+
+
+class _Pass:
+    """The minibatches of a pass that are on their way.
+
+    Parameters
+    ----------
+    place, in_order : as of `AsynchronousExecutor`
+    rounds : that are to be done
+    shapes : of the params
+    """
+
+    def __init__(
+        self, place: Place, rounds: Iterator[Round], shapes: Mapping[str, Shape], in_order: bool
+    ) -> None:
+        self._place, self._rounds, self._shapes, self._in_order = place, rounds, shapes, in_order
+        self._arrivals = Arrivals(place.client)
+        self._flights: list[_Flight] = []  # in the order of their rounds
+        self._landed: list[tuple[_Flight, Push]] = []  # in the order of arrival
+
+    def read(self, n: int) -> None:
+        """Let minibatches be read, until there are `n` on their way."""
+        for rnd in islice(self._rounds, max(0, n - len(self._flights))):
+            self._flights.append(self._begun(rnd))
+
+    def _begun(self, rnd: Round) -> _Flight:
+        minibatch, rows = self._place.read(rnd, self._shapes)
+        flight = _Flight(rnd, minibatch, rows)
+        self._arrivals.expect(rows, (flight, rows))
+        return flight
+
+    def to_pull(self, in_flight: int) -> list[_Flight]:
+        """Those whose rows are to be copied now: whose documents are read, while there is room in the air."""
+        waiting = [flight for flight in self._flights if flight.pulled is None]
+        room = max(0, in_flight - len(self._flights) + len(waiting))
+        if self._in_order:
+            waiting = [*takewhile(lambda flight: flight.ids is not None, waiting)]
+        return [flight for flight in waiting if flight.ids is not None][:room]
+
+    def pull(self, flight: _Flight, params: Params, cursor: Cursor, n_updates: int) -> None:
+        """Copy the rows of a minibatch, and let its push be computed."""
+        assert flight.ids is not None
+        flight.push = self._place.push(flight.minibatch, pulled(params, flight.ids), cursor)
+        flight.pulled = n_updates
+        self._arrivals.expect(flight.push, (flight, flight.push))
+
+    def drop_unpulled(self) -> None:
+        """Begin nothing more."""
+        self._rounds = iter(())
+        self._flights = [flight for flight in self._flights if flight.pulled is not None]
+
+    @property
+    def is_over(self) -> bool:
+        return not self._flights
+
+    def wait(self) -> None:
+        """Wait until something has been read or pushed. What is lost begins anew."""
+        flight, future = self._arrivals.next()
+        if flight not in self._flights or future is not (flight.push or flight.rows):
+            return  # of an earlier attempt
+        try:
+            found = self._place.result(future)
+        except REPEATED:
+            self._flights[self._flights.index(flight)] = self._begun(flight.rnd)
+            return
+        if flight.push is None:
+            flight.ids = found
+        else:
+            self._landed.append((flight, found))
+
+    def next(self, n_updates: int, in_flight: int, staleness: int | None) -> tuple[_Flight, Push] | None:
+        """A push that may move the params now, if one has arrived: the first that makes no other one more stale than
+        allowed; in order, the one that was pulled first, when as many as possible are in the air."""
+        in_air = sorted((f for f in self._flights if f.pulled is not None), key=lambda f: f.pulled or 0)
+        full = len(in_air) == min(in_flight, len(self._flights))
+        for flight, push in self._landed:
+            others = [n_updates - (other.pulled or 0) for other in in_air if other is not flight]
+            # each of them must be able to land after those that were pulled before it
+            fits = staleness is None or all(missed + i < staleness for i, missed in enumerate(others))
+            if fits and (not self._in_order or (full and flight is in_air[0])):
+                self._landed.remove((flight, push))
+                self._flights.remove(flight)
+                return flight, push
+        return None
+
+    def clear(self) -> None:
+        """Forget what is on its way: it is done again."""
+        flights, self._flights = self._flights, []
+        self._place.forget(
+            [f for flight in flights for f in (flight.push, flight.rows, flight.minibatch) if f]
+        )
+
+
+class AsynchronousExecutor(Executor):
+    """Each push moves the params when it arrives. With one in flight, the bits are the same as of rounds done one
+    after the other; else every round of a pass is done exactly once, in some order.
+
+    Parameters
+    ----------
+    run : see `bigtopic.learning.run`
+    place : `Threads` or `Workers`
+    in_flight : minibatches between pull and push, at most; None for as many as keep the place busy
+    staleness : updates between the pull and the push of a minibatch, at most; None for no bound, as in the paper
+    in_order : pushes move the params in the order of their pulls, so that each but the first ones misses exactly
+        `in_flight` - 1 updates, and the bits do not depend on who is faster: for experiments
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        place: Place,
+        in_flight: int | None = None,
+        staleness: int | None = None,
+        in_order: bool = False,
+    ) -> None:
+        super().__init__(run)
+        self._place, self._staleness = place, staleness
+        self._in_flight, self._in_order = in_flight, in_order or in_flight == 1 or staleness == 0
+
+    def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
+        """See `Executor.advance`."""
+        end = None if until.max_seconds is None else time.perf_counter() + until.max_seconds
+        rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
+        rounds = islice(rounds, until.max_rounds)
+        here, air = cursor, _Pass(self._place, rounds, shapes_of(params), self._in_order)
+        try:
+            while True:
+                in_flight = self._in_flight or self._place.in_flight()
+                in_flight = in_flight if self._staleness is None else min(in_flight, self._staleness + 1)
+                if end is not None and time.perf_counter() >= end:
+                    air.drop_unpulled()
+                air.read(in_flight + READ_AHEAD)
+                for flight in air.to_pull(in_flight):
+                    air.pull(flight, params, replace(here, round=flight.rnd.number, ahead=()), here.step)
+                if air.is_over:
+                    return
+                landed = air.next(here.step, in_flight, self._staleness)
+                if landed is None:
+                    air.wait()
+                    continue
+                report = self._applied(params, *landed, here, in_flight)
+                here = replace(here, step=here.step + 1)
+                yield params, [report]
+        finally:
+            air.clear()
+
+    def _applied(
+        self, params: Params, flight: _Flight, push: Push, here: Cursor, in_flight: int
+    ) -> RoundReport:
+        """Move the params by a push."""
+        assert flight.pulled is not None
+        cursor, missed = replace(here, round=flight.rnd.number, ahead=()), here.step - flight.pulled
+        largest = 1.0 / in_flight  # so that what may be added to the same params is at most a whole step
+        with uninterrupted():
+            report = step(params, cursor, push.stats, self.run.settings, largest, missed)
+        return replace(report, arrival=Arrival(missed, push.worker, push.seconds))
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """See `Executor.use_workers`."""
+        if isinstance(self._place, Workers):
+            self._place.sender.able = able
+
+    def close(self) -> None:
+        self._place.close()
+
+
+class Threads:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    run : see `bigtopic.learning.run`
+    n_threads : that compute at once
+    """
+
+    client = None
+
+    def __init__(self, run: Run, n_threads: int) -> None:
+        self._run, self._n_threads = run, n_threads
+        self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
+        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic")
+
+    def in_flight(self) -> int:
+        """See `Place`."""
+        return self._n_threads
+
+    def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
+        """See `Place`."""
+        minibatch = self._pool.submit(read_minibatch, self._run, rnd, shapes, self._reader.block)
+        return minibatch, minibatch
+
+    def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
+        """See `Place`."""
+        return self._pool.submit(pushed, self._run, minibatch.result(), arrays, cursor, _this_thread)
+
+    def result(self, future: Future[Any]) -> Any:
+        """See `Place`."""
+        found = future.result()
+        return found.ids if isinstance(found, Minibatch) else found
+
+    def forget(self, futures: list[Any]) -> None:
+        """See `Place`."""
+        for future in futures:
+            future.cancel()
+        wait(futures)
+
+    def close(self) -> None:
+        """See `Place`."""
+        self._pool.shutdown(cancel_futures=True)
+        self._reader.close()
+        cluster.rest()
+
+
+def _this_thread() -> tuple[str, int]:
+    return current_thread().name, 1
+
+
+class Workers:
+    """Workers of a Dask client.
+
+    Parameters
+    ----------
+    run : see `bigtopic.learning.run`
+    client : a `dask.distributed.Client`
+    """
+
+    def __init__(self, run: Run, client: Any) -> None:
+        self.client, self.sender = client, Sender(run, client, PREFIXES)
+        self._waits = run.work.kernel.state == "run"
+
+    def in_flight(self) -> int:
+        """See `Place`: one more than threads on each worker, so that the next rows come while it computes."""
+        threads = self.sender.threads()
+        return max(1, sum(threads.values()) + len(threads))
+
+    def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
+        """See `Place`."""
+        alone = replace(rnd, slices=read_alone(rnd.slices))
+        minibatch = self._submit(READ, _read, self.sender.run(), alone, shapes)
+        return minibatch, self._submit(ROWS, _ids, minibatch)
+
+    def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
+        """See `Place`."""
+        return self._submit(PUSH, _push, self.sender.run(), minibatch, Opaque(arrays), cursor)
+
+    def _submit(self, prefix: str, work: Any, *arguments: Any) -> Any:
+        key = self.sender.key(prefix)
+        return self.client.submit(
+            work, *arguments, key=key, pure=False, retries=2, **self.sender.places().options()
+        )
+
+    def result(self, future: Any) -> Any:
+        """See `Place`."""
+        try:
+            with cluster.cluster_errors(self.client):
+                return results.result_of(self.client, future, self.sender.places().only)
+        except REPEATED:
+            self.sender.lost()
+            raise
+
+    def forget(self, futures: list[Any]) -> None:
+        """See `Place`."""
+        if self._waits:
+            with suppress(*REPEATED):
+                for future in futures:
+                    self.result(future)
+        futures.clear()
+
+    def close(self) -> None:
+        """See `Place`."""
+        self.sender.close()
+
+
+def _read(run: Run, rnd: Round, shapes: Mapping[str, Shape]) -> Minibatch:
+    return read_minibatch(run, rnd, shapes, BlockReader(run.parts, ahead=0).block)
+
+
+def _ids(minibatch: Minibatch) -> Mapping[str, np.ndarray]:
+    return minibatch.ids
+
+
+def _push(run: Run, minibatch: Minibatch, arrays: Opaque[Any], cursor: Cursor) -> Push:
+    return pushed(run, minibatch, arrays.content, cursor, _this_worker)
+
+
+def _this_worker() -> tuple[str, int]:
+    worker = cluster.this_worker()
+    return str(worker.address), worker.state.nthreads
+
+
+EXECUTOR = ExecutorSpec(
+    lambda run, client, n_threads: AsynchronousExecutor(
+        run,
+        Threads(run, n_threads) if client is None else Workers(run, client),
+        staleness=run.settings.staleness,
+    ),
+    on_client=True,
+    synchronous=False,
+    worker_bytes=lambda memory, client, n_threads: memory.of_pushes(n_threads),
+)

@@ -40,6 +40,7 @@ from bigtopic.learning.tasks import read_alone
 from bigtopic.parallel import cluster, results
 from bigtopic.parallel.results import Arrivals
 from bigtopic.plan.cursor import Arrival, Cursor, RoundReport
+from bigtopic.plan.exchanges import PROMPT
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
 from bigtopic.state.lazy_array import LazyArray
@@ -215,8 +216,7 @@ class AsynchronousExecutor(Executor):
         here, air = cursor, _Pass(self._place, rounds, shapes_of(params), self._in_order)
         try:
             while True:
-                in_flight = self._in_flight or self._place.in_flight()
-                in_flight = in_flight if self._staleness is None else min(in_flight, self._staleness + 1)
+                in_flight = self._most(here.step)
                 if end is not None and time.perf_counter() >= end:
                     air.drop_unpulled()
                 air.read(in_flight + READ_AHEAD)
@@ -233,6 +233,12 @@ class AsynchronousExecutor(Executor):
                 yield params, [report]
         finally:
             air.clear()
+
+    def _most(self, n_updates: int) -> int:
+        """Minibatches in flight after some updates, at most; one at the beginning, when topics change much."""
+        most = self._in_flight or self._place.in_flight()
+        most = most if self._staleness is None else min(most, self._staleness + 1)
+        return 1 if n_updates < PROMPT else most
 
     def _applied(
         self, params: Params, flight: _Flight, push: Push, here: Cursor, in_flight: int

@@ -264,6 +264,32 @@ def test_pushes_of_workers_move_the_params_once(corpus, three_workers):
 
 @pytest.mark.slow
 @pytest.mark.distributed
+def test_the_only_worker_dies(corpus, mortal_worker):
+    """With all that was sent to it."""
+    watch, model, killed = Watch(), new(ADDS, corpus), []
+    before = mass(model)
+
+    def make(run: Run) -> Executor:
+        executor = AsynchronousExecutor(run, Workers(run, mortal_worker))
+        advance = executor.advance
+
+        def deadly(*limits: Any) -> Any:
+            for number, found in enumerate(advance(*limits)):
+                yield found
+                if number == 9 and not killed:
+                    killed.extend(mortal_worker.run(os.getpid).values())
+                    os.kill(killed[0], signal.SIGKILL)
+
+        executor.advance = deadly  # type: ignore[method-assign]
+        return executor
+
+    learn(model, corpus, watch.by(make), 2)
+    assert killed and mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
 def test_twenty_kills_lose_nothing_and_apply_nothing_twice(corpus, mortal_workers):
     watch, model, n_passes, killed = Watch(), new(ADDS, corpus), 40, []
     before = mass(model)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from threading import current_thread
@@ -48,6 +47,7 @@ from bigtopic.state.params import Params
 
 __all__ = ["EXECUTOR", "AsynchronousExecutor", "Threads", "Workers"]
 
+MOST_LOSSES = 4  # in a row, of each minibatch on its way
 PREFIXES = READ, ROWS, PUSH = "bt-read", "bt-rows", "bt-push"
 
 
@@ -108,6 +108,7 @@ class _Pass:
         self._arrivals = Arrivals(place.client)
         self._flights: list[_Flight] = []  # in the order of their rounds
         self._landed: list[tuple[_Flight, Push]] = []  # in the order of arrival
+        self._losses = 0  # since something arrived
 
     def read(self, n: int) -> None:
         """Let minibatches be read, until there are `n` on their way."""
@@ -145,15 +146,19 @@ class _Pass:
         return not self._flights
 
     def wait(self) -> None:
-        """Wait until something has been read or pushed. What is lost begins anew."""
+        """Wait until something has been read or pushed. What is lost begins anew, unless nothing arrives between."""
         flight, future = self._arrivals.next()
         if flight not in self._flights or future is not (flight.push or flight.rows):
             return  # of an earlier attempt
         try:
             found = self._place.result(future)
         except REPEATED:
+            self._losses += 1
+            if self._losses > MOST_LOSSES * len(self._flights):
+                raise
             self._flights[self._flights.index(flight)] = self._begun(flight.rnd)
             return
+        self._losses = 0
         if flight.push is None:
             flight.ids = found
         else:
@@ -216,18 +221,19 @@ class AsynchronousExecutor(Executor):
         here, air = cursor, _Pass(self._place, rounds, shapes_of(params), self._in_order)
         try:
             while True:
-                in_flight = self._most(here.step)
-                if end is not None and time.perf_counter() >= end:
-                    air.drop_unpulled()
-                air.read(in_flight + READ_AHEAD)
-                for flight in air.to_pull(in_flight):
-                    air.pull(flight, params, replace(here, round=flight.rnd.number, ahead=()), here.step)
-                if air.is_over:
-                    return
-                landed = air.next(here.step, in_flight, self._staleness)
-                if landed is None:
-                    air.wait()
-                    continue
+                with cluster.cluster_errors(self._place.client):
+                    in_flight = self._most(here.step)
+                    if end is not None and time.perf_counter() >= end:
+                        air.drop_unpulled()
+                    air.read(in_flight + READ_AHEAD)
+                    for flight in air.to_pull(in_flight):
+                        air.pull(flight, params, replace(here, round=flight.rnd.number, ahead=()), here.step)
+                    if air.is_over:
+                        return
+                    landed = air.next(here.step, in_flight, self._staleness)
+                    if landed is None:
+                        air.wait()
+                        continue
                 report = self._applied(params, *landed, here, in_flight)
                 here = replace(here, step=here.step + 1)
                 yield params, [report]
@@ -348,8 +354,7 @@ class Workers:
     def result(self, future: Any) -> Any:
         """See `Place`."""
         try:
-            with cluster.cluster_errors(self.client):
-                return results.result_of(self.client, future, self.sender.places().only)
+            return results.result_of(self.client, future, self.sender.places().only)
         except REPEATED:
             self.sender.lost()
             raise
@@ -357,10 +362,10 @@ class Workers:
     def forget(self, futures: list[Any]) -> None:
         """See `Place`."""
         if self._waits:
-            with suppress(*REPEATED):
-                for future in futures:
-                    self.result(future)
-        futures.clear()
+            results.wait_for(futures, cluster.GIVE_UP_SECONDS)
+        if self.client.status == "running":
+            for future in futures:
+                future.cancel()
 
     def close(self) -> None:
         """See `Place`."""

@@ -173,6 +173,19 @@ def test_the_inner_layers_know_nothing_of_schedulers_and_files():
     assert not [path for path, names in found.items() if names and layer(module_of(path)) in pure]
 
 
+def test_kernels_and_schemes_call_no_blas():
+    """It starts threads of its own in each of ours, and its last bit depends on how many there are."""
+    products = [
+        path
+        for path in FILES
+        if module_of(path).split(".")[1:2] in (["kernels"], ["schemes"])
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.MatMult)
+        or (isinstance(node, ast.Attribute) and node.attr in {"dot", "einsum", "matmul"})
+    ]
+    assert not products
+
+
 def test_kernels_do_not_mention_dask_or_zarr():
     kernels = [path for path in FILES if path.is_relative_to(PACKAGE / "kernels")]
     for path in kernels:

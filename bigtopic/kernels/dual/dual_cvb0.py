@@ -43,6 +43,23 @@ def _mix(columns, transfer, out):
                 out[c, k] += share * transfer[j, k]
 
 
+@outer
+def _divide(by_word, words, columns, transfer, by_column, joint):
+    """Add W of the module to `by_column` and P to `joint`. BLAS would start threads of its own in each call."""
+    tiny = by_word.dtype.type(np.finfo(np.float32).tiny)
+    for c in range(words.shape[0]):
+        for k in range(transfer.shape[0]):
+            share = by_word[c, k] / max(words[c, k], tiny)
+            for j in range(transfer.shape[1]):
+                by_column[c, j] += share * transfer[k, j]
+                joint[k, j] += share * columns[c, j]
+        for j in range(transfer.shape[1]):
+            by_column[c, j] *= columns[c, j]
+    for k in range(transfer.shape[0]):
+        for j in range(transfer.shape[1]):
+            joint[k, j] *= transfer[k, j]
+
+
 def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
     """Infer the topics of these rows; see the module.
 
@@ -74,14 +91,13 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     found = cvb0.run(docs, View({"topic_words": words}, {}), told, seed, None)
     if not hyper.statistics:
         return KernelResult({}, found.doc_topics, None, found.info)
-    n = hyper.n_components
-    by_word = found.stats["topic_words"]
-    np.divide(by_word, np.maximum(words, np.finfo(np.float32).tiny, out=words), out=by_word)
-    by_column = by_word[:, :n] @ transfer
+    by_column, joint = buffers.zeros(columns.shape, dtype), np.zeros(transfer.shape)
+    inputs = (found.stats["topic_words"], words, columns, transfer)
+    _divide(*(frozen(array, dtype) for array in inputs), by_column, joint)
     stats = {
         "row_topics": _records(docs, found.doc_topics, prior),
-        "column_topics": np.multiply(by_column, columns, out=by_column),
-        "joint": transfer * (by_word[:, :n].T @ columns),
+        "column_topics": by_column,
+        "joint": joint.astype(dtype),
     }
     return KernelResult(stats, found.doc_topics, None, found.info)
 

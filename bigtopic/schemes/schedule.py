@@ -145,9 +145,12 @@ class LearningRate:
 
     def rate(self, info: RoundInfo) -> float:
         """The step size of this update."""
-        return min(
-            staleness_corrected_rate(self.schedule()(info.step, info.n_steps), info.missed), info.largest_step
-        )
+        return min(staleness_corrected_rate(self.scheduled(info), info.missed), info.largest_step)
+
+    def scheduled(self, info: RoundInfo, schedule: Schedule | None = None) -> float:
+        """The step size that the schedule says, or the share that a half-life forgets, where that is larger."""
+        usual = (schedule or self.schedule())(info.step, info.n_steps)
+        return usual if info.retained is None else max(usual, 1.0 - info.retained)
 
 
 class PlainStep(LearningRate):

@@ -292,8 +292,8 @@ class TopicLearning(DocumentQuestions):
         """The number of documents that a stream has, as methods with a size of the corpus take it."""
         n_seen = self.n_docs_seen_
         n_docs = min(self._batch_size(n_seen) or corpus.n_docs, corpus.n_docs)
-        n_seen = min(n_seen, streams.window(half_life, n_docs))
-        return preparation.n_documents(model, corpus, self.total_samples, n_seen)
+        most = streams.window(half_life, n_docs)
+        return preparation.n_documents(model, corpus, self.total_samples, min(n_seen, most))
 
     def _after_call(self, told: dict[str, Any], instant: float | None) -> None:
         """Forget words, and record what a call of a stream did."""

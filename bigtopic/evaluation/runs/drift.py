@@ -78,7 +78,8 @@ class _Block(NamedTuple):
     sums: np.ndarray  # (5, n_components): t, t^2, t N, N^2 and tokens of the prior, over documents
 
 
-class _Counting(NamedTuple):
+@dataclass(frozen=True)
+class _Counting:
     inference: Any
 
     def __call__(self, block: Any) -> _Block:
@@ -285,6 +286,9 @@ def _judged(before: Snapshot, after: Snapshot, tokens: np.ndarray) -> tuple[Any,
             if beyond[k]
             else ""
         )
+        if dead[0][k] and dead[1][k]:
+            what.append([])
+            continue
         changed = moved[k] and not (dead[0][k] or dead[1][k])
         what.append(
             [one for one, true in ((size_of, size_of), ("moved", changed), ("split", split[k])) if true]

@@ -266,7 +266,7 @@ class TopicLearning(DocumentQuestions):
         model = self._fitted()
         corpus = preparation.as_counted(model, corpus)
         preparation.refuse_empty(corpus)
-        half_life, instant = self._forgets(corpus, time)
+        half_life, instant = self._forgets(corpus, time, of_all)
         told: dict[str, Any] = {}
         with suppress(InputError, VocabularyMismatch):  # all words are new
             told |= {"score": log_predictive(self, corpus, **self._workers(False)).value} if score else {}
@@ -282,11 +282,11 @@ class TopicLearning(DocumentQuestions):
         self.n_iter_ += n_passes
         return self
 
-    def _forgets(self, corpus: Corpus, time: Any) -> tuple[float | None, float | None]:
+    def _forgets(self, corpus: Corpus, time: Any, of_all: bool = False) -> tuple[float | None, float | None]:
         """The half-life of a call, in documents, and the instant of its documents; None where there is none."""
         instant = None if time is None else streams.instant_of(time, corpus)
-        before = (self.run_ or {}).get("time")
-        return streams.half_life_of(self.half_life, corpus.n_docs, instant, before), instant
+        half_life, before = None if of_all else self.half_life, (self.run_ or {}).get("time")
+        return streams.half_life_of(half_life, corpus.n_docs, instant, before), instant
 
     def _stream_size(self, model: TopicModel, corpus: Corpus, half_life: float | None) -> float:
         """The number of documents that a stream has, as methods with a size of the corpus take it."""
@@ -298,8 +298,7 @@ class TopicLearning(DocumentQuestions):
     def _after_call(self, told: dict[str, Any], instant: float | None) -> None:
         """Forget words, and record what a call of a stream did."""
         model = self._fitted()
-        if (forgotten := streams.forget(model, self.max_words)) is not None:
-            told["forgotten"] = forgotten
+        told |= streams.forget(model, self.max_words)
         if told and (model.cursor.inside_pass or not model.history):  # the pass was cut short
             model.history.append({"step": model.cursor.step})
         if told:

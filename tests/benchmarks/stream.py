@@ -191,7 +191,11 @@ def run(
                 }
             )  # fmt: skip
             if not quiet:
-                print(found.rows[-1], flush=True)
+                print(
+                    found.rows[-1],
+                    [k for k in STILL if first is not None and place[k] != first[k]],
+                    flush=True,
+                )
     found.rows[-1] |= against_window(model, recent, stream.batch(), size, here, evaluate)
     found.events = [(at, *event) for at, event in stream.due.items() if at > 3 * window]
     judge(found, window)

@@ -4,26 +4,28 @@ A snapshot takes the expected tokens n_kv of word v in topic k of the window's d
 
     n_kv = sum_d n_dv theta_dk p(v | k) / sum_j theta_dj p(v | j)
 
-Let n_k = sum_v n_kv, N = sum_k n_k, and m_kv be the expectation of n_kv if a topic had the same words in both windows.
-With t_dk tokens of topic k among the N_d of document d, K topics, and 1 % for false alarms in all of a report's tests:
+Let n_k = sum_v n_kv, N = sum_k n_k, t_dk the tokens of topic k among the N_d of document d, and m_kv the expectation of
+n_kv if the topic had the same words in both windows. Chance exceeds each limit for any of the topics in 1 % of reports:
 
-    share      s_k = n_k / N, error^2 = sum_d (t_dk - s_k N_d)^2 / N^2    grew, shrank: its change is beyond chance
-    prior      sum_d N_d alpha_k / (sum_j alpha_j + N_d) / N             died, born: s_k fell to it, or rose from it
-    words      G_k = 2 sum n_kv log(n_kv / m_kv) over both windows and all words with 5 tokens or more, the rest as one;
-               chi-squared, times the bursts b_k = mean over words of sum_d n_dkv^2 / n_kv    moved: twice its quantile
-    owners     tau_kj, the share of topic k's earlier tokens whose words are now topic j's    split: a fifth went to j
+    share    s_k = n_k / N,  error^2 = sum_d (t_dk - s_k N_d)^2 / N^2     grew, shrank: it changed beyond chance
+    prior    sum_d N_d alpha_k / (sum_j alpha_j + N_d) / N                died, born: fell to this, too, or rose from it
+    words    G_k = 2 sum n_kv log(n_kv / m_kv) over both windows and the words with 5 tokens or more, the rest as one,
+             is chi-squared, times bursts b_k = mean over words of sum_d n_dkv^2 / n_kv    moved: twice the limit
+    owners   the share of topic k's earlier tokens whose words are now topic j's           split: a fifth went to j
 
-Twice the quantile, because the topics move a little even if the stream does not. Topics keep their numbers.
+Twice, because topics move a little even if the stream does not. Words differ by the Jensen-Shannon distance, 0 to 1.
+Its square is f where a share f of the tokens has words that the other window lacks, and all others are as frequent. In
+a topic that moved, it is at least 0.02 beyond noise, because rare words come and go all the time.
 
 References: Rao and Scott (1981), "The analysis of categorical data from complex sample surveys", for b_k; Lin (1991),
-"Divergence measures based on the Shannon entropy", for the distance, which is from 0 to 1.
+"Divergence measures based on the Shannon entropy".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,31 +34,29 @@ from bigtopic.evaluation.base import with_error
 from bigtopic.evaluation.runs.alignment import align
 from bigtopic.evaluation.runs.compare import ScoreTable
 from bigtopic.evaluation.source import DenseTopics, labels_of
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of, over_blocks
+from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
 from bigtopic.support.table import Table
 from bigtopic.wording import counted
 
 __all__ = ["Drift", "Snapshot", "drift", "snapshot"]
 
-_ALARM = 0.01  # of any false report, in each of the tests of a window
+_ALARM = 0.01
 _LEAST = 5.0  # tokens of a word that counts for itself
-_SPLIT = 0.2
+_MOVED, _SPLIT = 0.02, 0.2
 _SHOWN = 5  # words
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Snapshot(DenseTopics):
-    """The topics at the end of a window, and the documents of the window in them.
+    """The topics at the end of a window, and its documents in them; measures take it as a model.
 
     Attributes
     ----------
-    topic_words, doc_topic_prior, vocabulary : see `topics_of`, which takes a snapshot as a model
+    topic_words, doc_topic_prior, vocabulary : p(word | topic) (n_words, n_components), alpha, and the words
     tokens : float32 (n_words, n_components), expected tokens of each word in each topic
     shares, errors : float64 (n_components,), of the tokens, and their standard errors over documents
-    prior_shares : float64 (n_components,), of a topic that no document is about
-    bursts : float64 (n_components,), b_k in the module's equations
-    n_docs : documents of the window
-    labels : what people call the topics
+    prior_shares, bursts : float64 (n_components,), the share of a topic without documents, and b_k, see the module
+    n_docs, labels : documents of the window, and what people call the topics
     """
 
     tokens: np.ndarray
@@ -67,54 +67,29 @@ class Snapshot(DenseTopics):
     n_docs: int
     labels: list[str]
 
-    def __repr__(self) -> str:
-        return f"Snapshot({self.n_components} topics in {counted(self.n_docs, 'document')})"
+
+def _counted(inference: Inference, block: Any) -> tuple[np.ndarray, ...]:
+    """Ids of the block's words, their tokens by topic, the squares of those, and five sums over documents."""
+    from scipy.sparse import csr_array
+
+    documents = Documents(block, inference)
+    docs, n, prior = documents.docs, documents.tokens[:, None], inference.source.doc_topic_prior
+    of = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+    tokens = documents.doc_topics[of].astype(float) * inference.source.gather(documents.ids)[docs.words]
+    tokens *= (docs.counts / tokens.sum(axis=1))[:, None]
+    entries = np.ones(len(of)), np.arange(len(of))
+    by_word = csr_array((entries[0], (docs.words, entries[1])), shape=(len(documents.ids), len(of)))
+    t = csr_array((entries[0], (of, entries[1])), shape=(docs.n_docs, len(of))) @ tokens
+    sums = [t, t**2, t * n, np.broadcast_to(n**2, t.shape), n * prior / (prior.sum() + n)]
+    return documents.ids, by_word @ tokens, by_word @ tokens**2, np.array([x.sum(axis=0) for x in sums])
 
 
-class _Block(NamedTuple):
-    ids: np.ndarray
-    tokens: np.ndarray  # (n_ids, n_components)
-    squares: np.ndarray  # the same, of the tokens of each document
-    sums: np.ndarray  # (5, n_components): t, t^2, t N, N^2 and tokens of the prior, over documents
-
-
-@dataclass(frozen=True)
-class _Counting:
-    inference: Any
-
-    def __call__(self, block: Any) -> _Block:
-        from scipy.sparse import csr_array
-
-        documents = Documents(block, self.inference)
-        docs, theta, n = documents.docs, documents.doc_topics.astype(np.float64), documents.tokens[:, None]
-        of = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
-        tokens = theta[of] * self.inference.source.gather(documents.ids)[docs.words]
-        tokens *= (docs.counts / tokens.sum(axis=1))[:, None]
-        entries = np.arange(len(of) + 1), np.ones(len(of))
-        by_word, by_document = (
-            csr_array((entries[1], at, entries[0]), shape=(len(of), size)).T
-            for at, size in ((docs.words, len(documents.ids)), (of, docs.n_docs))
-        )
-        t, prior = by_document @ tokens, self.inference.source.doc_topic_prior
-        sums = [t, t**2, t * n, np.broadcast_to(n**2, t.shape), n * prior / (prior.sum() + n)]
-        return _Block(
-            documents.ids, by_word @ tokens, by_word @ tokens**2, np.array([x.sum(axis=0) for x in sums])
-        )
-
-
-def snapshot(
-    model: Any,
-    corpus: CorpusOrPath,
-    client: Any = None,
-    n_threads: int | None = None,
-    *,
-    vocabulary: Any = None,
-) -> Snapshot:
+def snapshot(model: Any, corpus: CorpusOrPath, client: Any = None, n_threads: int | None = None) -> Snapshot:
     """The topics of a model now, with the documents of a window: what `drift` compares.
 
     Parameters
     ----------
-    model : see `topics_of`, to which `vocabulary` is passed
+    model : see `topics_of`
     corpus : the documents of the window, or the path of their corpus
     client, n_threads : see `measure`
 
@@ -123,16 +98,14 @@ def snapshot(
     InputError
         When the model knows no word of the documents.
     """
-    subject = Subject(model, documents_of(corpus), vocabulary)
-    source, known = subject.source, subject.inference
+    subject = Subject(model, documents_of(corpus))
+    source, count = subject.source, partial(_counted, subject.inference)
     tokens, squares = np.zeros((2, source.n_words, source.n_components))
     sums = np.zeros((5, source.n_components))
-    for ids, own, own_squares, own_sums in over_blocks(
-        _Counting(known), subject.corpus, "drift", client, n_threads
-    ):
-        tokens[ids] += own
-        squares[ids] += own_squares
-        sums += own_sums
+    for ids, *own in over_blocks(count, subject.corpus, "snapshot", client, n_threads):
+        tokens[ids] += own[0]
+        squares[ids] += own[1]
+        sums += own[2]
     if not (n := sums[0].sum()):
         raise InputError(
             f"{argument('corpus')}: the model knows no word of these documents; pass documents that have some"
@@ -142,10 +115,9 @@ def snapshot(
     some = tokens >= _LEAST
     bursts = np.divide(squares, tokens, out=np.zeros_like(tokens), where=some).sum(axis=0)
     bursts = np.maximum(bursts / np.maximum(some.sum(axis=0), 1), 1.0)
-    topics = source.gather(np.arange(source.n_words, dtype=np.int32))
-    prior = np.asarray(source.doc_topic_prior)
+    topics = source.gather(np.arange(source.n_words, dtype=np.int32)), np.asarray(source.doc_topic_prior)
     found = tokens.astype(np.float32), shares, errors, sums[4] / n, bursts
-    return Snapshot(topics, prior, source.vocabulary, *found, subject.corpus.n_docs, labels_of(source))
+    return Snapshot(*topics, source.vocabulary, *found, subject.corpus.n_docs, labels_of(source))
 
 
 class Drift(ScoreTable):
@@ -156,43 +128,34 @@ class Drift(ScoreTable):
     events : [(what, topic)], such as ("grew", 3), ("moved", 5), ("split", 7), ("died", 2) or ("born", 9)
     new_words : [(word, tokens, topic)], words that the first window's model lacks, most frequent first
     aligned : int64 (n_components,), the topic of the second window whose words are most like each topic's of the first
-    columns : {name: values}: "topic", "label", "what" (of `events`), "share", "change" of the share, "standard error"
-        of the change, "distance" (Jensen-Shannon) of the words and "noise" (its value if nothing changed), "came" and
-        "gone" (words), "into" (the topic with which a topic split)
+    columns : {name: values}: "topic", "label", "what" (of `events`), "with" (the topic with which it split), "share",
+        "change" of the share and its "standard error", "distance" of the words and "noise" (its value if nothing
+        changed), "came" and "gone" (words)
     """
 
-    def __init__(
-        self, columns: dict[str, Any], new_words: list[Any], aligned: np.ndarray, sizes: Any
-    ) -> None:
+    def __init__(self, columns: dict[str, Any], new_words: list[Any], aligned: np.ndarray, note: str) -> None:
         super().__init__(columns)
-        self.new_words, self.aligned, self._sizes = new_words, aligned, sizes
+        self.new_words, self.aligned, self._note = new_words, aligned, note
         self.events = [(what, k) for k, own in enumerate(self["what"]) for what in own]
 
     def _shown(self) -> Table:
-        rows = [k for k, what in enumerate(self["what"]) if what]
-        own = {name: [values[k] for k in rows] for name, values in self.columns.items()}
-        into = [f" with {k}" * (k is not None) for k in own["into"]]
-        return Table(
+        own = Table(
             {
-                "topic": [
-                    f"{k} {label}".rstrip() for k, label in zip(own["topic"], own["label"], strict=True)
-                ],
-                "what": [", ".join(what) + more for what, more in zip(own["what"], into, strict=True)],
-                "share": own["share"],
-                "change": list(map(partial(with_error, sign="+"), own["change"], own["standard error"])),
-                **{name: own[name] for name in ("distance", "came", "gone")},
+                name: [v for v, what in zip(self[name], self["what"], strict=True) if what]
+                for name in self.columns
             }
         )
+        named = zip(own["topic"], own["label"], strict=True)
+        split = zip(own["what"], own["with"], strict=True)
+        change = map(partial(with_error, sign="+"), own["change"], own["standard error"])
+        first = {"topic": [f"{k} {label}".rstrip() for k, label in named]}
+        what = {"what": [", ".join(what) + ("" if k is None else f" with {k}") for what, k in split]}
+        more = {name: own[name] for name in ("distance", "came", "gone")}
+        return Table({**first, **what, "share": own["share"], "change": [*change], **more})
 
     def _notes(self) -> list[str]:
-        n, kept = len(self), int((self.aligned == np.arange(len(self))).sum())
         new = ", ".join(f"{word} ({k})" for word, _, k in self.new_words[:_SHOWN])
-        before, after = (counted(size, "document") for size in self._sizes)
-        changed = sum(map(bool, self["what"]))
-        return [
-            f"{changed} of {counted(n, 'topic')} changed, {before} against {after}; {kept} are most like themselves",
-            *([f"new words, with their topics: {new}"] if new else []),
-        ]
+        return [self._note, *([f"new words, with their topics: {new}"] if new else [])]
 
 
 def drift(before: Snapshot, after: Snapshot) -> Drift:
@@ -218,84 +181,68 @@ def drift(before: Snapshot, after: Snapshot) -> Drift:
     []
     """
     for name, one in (("before", before), ("after", after)):
-        if not isinstance(one, Snapshot):
+        if not isinstance(one, Snapshot) or one.n_components != before.n_components:
             raise SettingError(
-                f"{argument(name)}: {type(one).__name__} is not a snapshot; model.snapshot(documents) gives one"
+                f"{argument(name)}: give snapshots of one model, from model.snapshot(documents)"
             )
-    if before.n_components != after.n_components:
-        raise SettingError(
-            f"{argument('after')}: it has {counted(after.n_components, 'topic')}, but {argument('before')} has "
-            f"{before.n_components}; take both of one model"
-        )
     aligned, ids = align(before, after).topics, before.vocabulary.mapping_to(after.vocabulary)
-    words = np.concatenate(
-        [np.array(after.vocabulary[:], object), np.array(before.vocabulary[:], object)[ids < 0]]
-    )
-    tokens = np.zeros((2, len(words), after.n_components))
+    known, n_topics = ids >= 0, after.n_components
+    words = np.array([*after.vocabulary, *np.array(before.vocabulary[:], object)[~known]], object)
+    tokens = np.zeros((2, len(words), n_topics))
     tokens[1, : after.n_words] = after.tokens
-    tokens[0, ids[ids >= 0]], tokens[0, after.n_words :] = before.tokens[ids >= 0], before.tokens[ids < 0]
-    what, into, columns = _judged(before, after, tokens)
-    p = tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300)
-    p = np.where(tokens.sum(axis=0) >= _LEAST, p, 0.0)
-    told = [bool({"moved", "split", "born", "died"} & {*own}) for own in what]
-    for name, rise in (("came", p[1] - p[0]), ("gone", p[0] - p[1])):
-        best = np.argsort(-rise, axis=0, kind="stable")[:_SHOWN]
-        columns[name] = [[words[v] for v in best[:, k] if rise[v, k] > 0] * told[k] for k in range(len(what))]
+    tokens[0, ids[known]], tokens[0, after.n_words :] = before.tokens[known], before.tokens[~known]
+    what, split, columns = _judged(before, after, tokens)
+    rise = np.diff(tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300), axis=0)[0]
+    rise[tokens.sum(axis=0) < _LEAST] = 0.0
+    for name, change in (("came", rise), ("gone", -rise)):
+        best = np.argsort(-change, axis=0, kind="stable")[:_SHOWN].T
+        columns[name] = [
+            [str(words[v]) for v in own if change[v, k] > 0 and {*what[k]} - {"grew", "shrank"}]
+            for k, own in enumerate(best)
+        ]
     new = np.setdiff1d(np.arange(after.n_words), ids)
-    sizes = after.tokens[new].sum(axis=1)
-    new = new[np.argsort(-sizes, kind="stable")]
-    new_words = [(words[v], float(after.tokens[v].sum()), int(after.tokens[v].argmax())) for v in new]
-    first = {"topic": [*range(len(what))], "label": after.labels, "what": what}
-    return Drift({**first, **columns, "into": into}, new_words, aligned, (before.n_docs, after.n_docs))
+    new = new[np.argsort(-after.tokens[new].sum(axis=1), kind="stable")]
+    new_words = [(str(words[v]), float(after.tokens[v].sum()), int(after.tokens[v].argmax())) for v in new]
+    note = (
+        f"{sum(map(bool, what))} of {counted(n_topics, 'topic')} changed, {counted(before.n_docs, 'document')} against "
+        f"{after.n_docs:,}; {(aligned == np.arange(n_topics)).sum()} are most like themselves"
+    )
+    first = {"topic": [*range(n_topics)], "label": after.labels, "what": what, "with": split}
+    return Drift({**first, **columns}, new_words, aligned, note)
 
 
 def _judged(before: Snapshot, after: Snapshot, tokens: np.ndarray) -> tuple[Any, Any, dict[str, Any]]:
     """What happened to each topic, with which topic it split, and the numbers that say so."""
-    from scipy.special import chdtri, ndtri, xlogy
+    from scipy.special import chdtri, ndtri, rel_entr
 
-    n_topics, n = after.n_components, tokens.sum(axis=1)
+    n_topics, size = after.n_components, np.maximum(tokens.sum(axis=1), 1e-300)[:, None]
     change, error = after.shares - before.shares, np.hypot(before.errors, after.errors)
-    beyond = np.abs(change) > -ndtri(_ALARM / 2 / n_topics) * error
-    dead = [one.shares <= one.prior_shares for one in (before, after)]
     cells = tokens.sum(axis=0) >= _LEAST
     own = np.where(cells, tokens, 0.0)
-    own = np.concatenate([own, (n - own.sum(axis=1))[:, None]], axis=1)
-    size = np.maximum(n, 1e-300)[:, None]
-    mean = own.sum(axis=0) * size / size.sum(axis=0)
-    surprise = 2 * xlogy(own, np.divide(own, mean, out=np.ones_like(own), where=mean > 0)).sum(axis=(0, 1))
-    middle = (own / size).mean(axis=0)
-    apart = own / size
-    apart = (
-        xlogy(apart, np.divide(apart, middle, out=np.ones_like(own), where=middle > 0)).sum(axis=(0, 1)) / 2
-    )
+    own = np.concatenate([own, np.maximum(size - own.sum(axis=1, keepdims=True), 0.0)], axis=1)
+    surprise = 2 * rel_entr(own, own.sum(axis=0) * size / size.sum(axis=0)).sum(axis=(0, 1))
+    apart = rel_entr(own / size, (own / size).mean(axis=0)).sum(axis=(0, 1)) / 2
     df, bursts = np.maximum(cells.sum(axis=0), 1), np.maximum(before.bursts, after.bursts)
-    moved = surprise > 2 * bursts * chdtri(df, _ALARM / n_topics)
     noise = bursts * df * (1 / size).sum(axis=(0, 1)) / 8
     owners = tokens / np.maximum(tokens.sum(axis=2, keepdims=True), 1e-300)
     kept = tokens[0] * (tokens[1].sum(axis=1) > 0)[:, None]
     was, now = (kept.T @ one / np.maximum(kept.sum(axis=0), 1e-300)[:, None] for one in owners)
-    gain = now - was
-    np.fill_diagonal(gain, 0.0)
-    to = gain.argmax(axis=1)
-    split = (gain.max(axis=1) >= _SPLIT) & (now.diagonal() >= _SPLIT) & ~dead[0] & ~dead[1]
-    what = []
-    for k in range(n_topics):
-        died, born = dead[1][k] and not dead[0][k], dead[0][k] and not dead[1][k]
-        size_of = (
-            ("died" if died else "born" if born else "grew" if change[k] > 0 else "shrank")
-            if beyond[k]
-            else ""
-        )
-        if dead[0][k] and dead[1][k]:
-            what.append([])
-            continue
-        changed = moved[k] and not (dead[0][k] or dead[1][k])
-        what.append(
-            [one for one, true in ((size_of, size_of), ("moved", changed), ("split", split[k])) if true]
-        )
-    columns = {
-        "share": after.shares.tolist(), "change": change.tolist(), "standard error": error.tolist(),
-        "distance": np.sqrt(np.maximum(apart, 0) / np.log(2)).tolist(),
-        "noise": np.sqrt(noise / np.log(2)).tolist(),
+    gain = (now - was) * (1 - np.eye(n_topics))
+    gone, there = (one.shares <= one.prior_shares for one in (before, after))
+    names = {
+        "died": there, "born": gone, "grew": ~gone & ~there & (change > 0), "shrank": ~gone & ~there & (change < 0)
     }  # fmt: skip
-    return what, [int(to[k]) if split[k] else None for k in range(n_topics)], columns
+    beyond = np.abs(change) > -ndtri(_ALARM / 2 / n_topics) * error
+    true = {name: one & beyond for name, one in names.items()}
+    true["moved"] = (surprise > 2 * bursts * chdtri(df, _ALARM / n_topics)) & ~gone & ~there
+    true["moved"] &= apart - noise > _MOVED * np.log(2)
+    true["split"] = (gain.max(axis=1) >= _SPLIT) & (now.diagonal() >= _SPLIT) & ~gone & ~there
+    what = [
+        [name for name, one in true.items() if one[k] and not (gone[k] and there[k])] for k in range(n_topics)
+    ]
+    split = [int(k) if true else None for k, true in zip(gain.argmax(axis=1), true["split"], strict=True)]
+    numbers = {
+        "share": after.shares, "change": change, "standard error": error,
+        "distance": np.sqrt(np.maximum(apart, 0) / np.log(2)), "noise": np.sqrt(noise / np.log(2)),
+    }  # fmt: skip
+    return what, split, {name: values.tolist() for name, values in numbers.items()}

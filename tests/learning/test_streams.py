@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from copy import deepcopy
 from datetime import datetime, timedelta
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from bigtopic.errors import InputError, SettingError
 from bigtopic.state.lazy_array import LazyArray
 
 HERE = {"client": False, "n_threads": 1, "progress": False, "random_state": 1}
+BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
 WORDS = [f"w{i:02}" for i in range(40)]
 
 
@@ -205,3 +208,15 @@ def test_times_of_a_column_and_the_score_before_learning():
     assert free.history_[-1]["score"] == free.run_["score"] == expected
     with pytest.raises(InputError, match="2026-03-02 is before 2026-03-03"):
         model.partial_fit(texts, time="2026-03-02")
+
+
+def test_a_stream_with_drift_built_in(monkeypatch):
+    """The benchmark `stream`, reduced."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    benchmark = import_module("stream")
+    found = benchmark.run(20, 400, 4, 1600, 5000, None, n_rows=1, quiet=True)
+    (row,) = found.rows
+    assert row["words"] == 5000 < row["seen"]
+    assert row["kept"] >= len(benchmark.STILL) - 1  # topics at the number that they had in the third window
+    assert row["difference"] > -2 * row["error"]  # no worse than what the last window alone says
+    assert found.events == [(14, "born", 21)] and found.recall == 1.0

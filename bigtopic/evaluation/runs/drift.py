@@ -34,7 +34,15 @@ from bigtopic.evaluation.base import with_error
 from bigtopic.evaluation.runs.alignment import align
 from bigtopic.evaluation.runs.compare import ScoreTable
 from bigtopic.evaluation.source import DenseTopics, labels_of
-from bigtopic.evaluation.subject import CorpusOrPath, Documents, Inference, Subject, documents_of, over_blocks
+from bigtopic.evaluation.subject import (
+    CorpusOrPath,
+    Documents,
+    Inference,
+    Subject,
+    documents_of,
+    over_blocks,
+    topic_rows,
+)
 from bigtopic.support.table import Table
 from bigtopic.wording import counted
 
@@ -44,6 +52,7 @@ _ALARM = 0.01
 _LEAST = 5.0  # tokens of a word that counts for itself
 _MOVED, _SPLIT = 0.02, 0.2
 _SHOWN = 5  # words
+_CELLS = 1 << 21  # entries x topics at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,14 +83,20 @@ def _counted(inference: Inference, block: Any) -> tuple[np.ndarray, ...]:
 
     documents = Documents(block, inference)
     docs, n, prior = documents.docs, documents.tokens[:, None], inference.source.doc_topic_prior
+    theta = documents.doc_topics
+    topics = topic_rows(inference.source, documents.ids)[:, : theta.shape[1]]
     of = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
-    tokens = documents.doc_topics[of].astype(float) * inference.source.gather(documents.ids)[docs.words]
-    tokens *= (docs.counts / tokens.sum(axis=1))[:, None]
-    entries = np.ones(len(of)), np.arange(len(of))
-    by_word = csr_array((entries[0], (docs.words, entries[1])), shape=(len(documents.ids), len(of)))
-    t = csr_array((entries[0], (of, entries[1])), shape=(docs.n_docs, len(of))) @ tokens
+    tokens, squares = np.zeros((2, *topics.shape))
+    t = np.zeros(theta.shape)
+    for start in range(0, len(of), step := max(1, _CELLS // theta.shape[1])):
+        some = slice(start, start + step)
+        own = theta[of[some]].astype(np.float64) * topics[docs.words[some]]
+        own *= (docs.counts[some] / own.sum(axis=1))[:, None]
+        entries = np.ones(len(own)), np.arange(len(own))
+        for total, rows, values in ((tokens, docs.words, own), (squares, docs.words, own**2), (t, of, own)):
+            total += csr_array((entries[0], (rows[some], entries[1])), (len(total), len(own))) @ values
     sums = [t, t**2, t * n, np.broadcast_to(n**2, t.shape), n * prior / (prior.sum() + n)]
-    return documents.ids, by_word @ tokens, by_word @ tokens**2, np.array([x.sum(axis=0) for x in sums])
+    return documents.ids, tokens, squares, np.array([x.sum(axis=0) for x in sums])
 
 
 def snapshot(model: Any, corpus: CorpusOrPath, client: Any = None, n_threads: int | None = None) -> Snapshot:

@@ -368,6 +368,7 @@ class RoundInfo(NamedTuple):
     companions : companion arrays of the array to update, by the names that the scheme gave them
     largest_step : of schemes whose changes add up: no step size is larger
     missed : how many of the updates before this one its statistics do not know
+    retained : of what was learned before this update, the share that a half-life leaves; None without a half-life
     """
 
     step: int
@@ -382,6 +383,7 @@ class RoundInfo(NamedTuple):
     companions: Mapping[str, MutableArray] = {}
     largest_step: float = 1.0
     missed: int = 0
+    retained: float | None = None
 
 
 class MutableArray(Protocol):
@@ -446,9 +448,10 @@ class Scheme(Protocol):
     of its array and uses no statistics, so that it belongs in `prior_schemes`; `of_rows`, that this is the prior of
     rows that are distributions over the columns; `is_linear`, that changes made to the same params may be
     added, as in an exchange: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is at most
-    `RoundInfo.largest_step`; `names_arrays`, which settings name another array, or none with
-    "". An attribute `reads` names other arrays whose weights and statistics a step reads, so that each needs a scheme,
-    too; a property `unread`, {name of a setting: why}, says which settings others turn off.
+    `RoundInfo.largest_step`; `takes_half_life`, that a step heeds `RoundInfo.retained`; `names_arrays`, which settings
+    name another array, or none with "". An attribute `reads` names other arrays whose weights and statistics a step
+    reads, so that each needs a scheme, too; a property `unread`, {name of a setting: why}, says which settings others
+    turn off.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

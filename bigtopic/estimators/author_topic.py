@@ -162,11 +162,13 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
         self._check_signed(corpus)
         return super()._new_model(corpus, seed)
 
-    def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, time: Any = None, score: bool = False
+    ) -> Self:
         """Continue learning as `LDA.partial_fit` does, from documents that have authors, of whom some may be new."""
         corpus = self._next_documents(X, vocabulary)
         self._check_signed(corpus)
-        return super().partial_fit(corpus)
+        return super().partial_fit(corpus, time=time, score=score)
 
     def _check_signed(self, corpus: Corpus) -> None:
         """Refuse documents without authors, or with more than there is room for, before anything is learned. One pass
@@ -181,7 +183,7 @@ class AuthorTopicModel(TopicLearning, AuthorQueries):
             if rows := [row for row in found if row is not None]:
                 raise unsigned(min(rows))
 
-    def update(
+    def update(  # type: ignore[override]  # without time, as authors are not forgotten
         self,
         corpus: Any,
         *,

@@ -16,7 +16,7 @@ from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.contents import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_table, write_topics
-from bigtopic.evaluation import log_predictive, prevalence
+from bigtopic.evaluation import Snapshot, log_predictive, prevalence, snapshot
 from bigtopic.evaluation.source import Largest
 from bigtopic.inference.infer import Inferred, infer, inferring
 from bigtopic.inference.known import check_known, unknown_tokens
@@ -316,6 +316,10 @@ class TopicInference(FittedTopics):
 
         corpus = self._documents(X, vocabulary)
         return log_predictive(self, corpus, **self._workers(False)).value
+
+    def snapshot(self, X: Any, *, vocabulary: Any = None) -> Snapshot:
+        """The topics now, and these documents in them; `bigtopic.evaluate.drift` compares two. `X` is as in `score`."""
+        return snapshot(self, self._documents(X, vocabulary), **self._workers(False))
 
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)); lower is better."""

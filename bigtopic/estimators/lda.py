@@ -51,6 +51,13 @@ class LDA(TopicLearning):
         result depends on who is faster; None for the method's default, which only dsgs turns on. See 'Asynchronous
         learning' in the documentation
     staleness : updates that a minibatch may miss then, at most; None for no bound
+    max_words : largest vocabulary that `partial_fit` and `update` leave; beyond it, the words of least weight are
+        forgotten. None for no bound
+    half_life : `partial_fit` and `update` forget: documents weigh half as much after this many others (10_000), or
+        after a duration ("12h", "7d", "2w"), which needs the `time` of documents; None to forget as the method does. An
+        update by n documents leaves 0.5 ** (n / half_life) of what methods that add knew; the step size of online
+        methods does not fall below 1 - 0.5 ** (n / half_life). `fit` does not forget. See 'Streams' in the
+        documentation
     max_doc_update_iter : largest number of local iterations per document, of methods that learn with such; None for the
         method's default
     mean_change_tol : mean change below which they stop earlier, likewise
@@ -82,7 +89,8 @@ class LDA(TopicLearning):
     components_ : (n_components, n_words), topic weights, not normalised; `get_topics()` returns probabilities
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
-    history_ : list of dict, one per pass and per score, and per measurement of a `Watch` within a pass
+    history_ : list of dict, one per pass and per score, and per measurement of a `Watch` within a pass; of a stream,
+        one per call, the last 10,000 of them
     doc_topic_prior_, topic_word_prior_ : as used, or learned, in a shape in which they can be given again
     n_iter_ : passes done
     n_batch_iter_ : updates done
@@ -123,6 +131,8 @@ class LDA(TopicLearning):
         replica_updates: int | None = None,
         asynchronous: bool | None = None,
         staleness: int | None = None,
+        max_words: int | None = None,
+        half_life: float | str | None = None,
         max_doc_update_iter: int | None = None,
         mean_change_tol: float | None = None,
         options: Mapping[str, Any] | None = None,

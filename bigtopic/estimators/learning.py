@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_positive, words_to_remember
 from bigtopic.estimators.questions import DocumentQuestions
-from bigtopic.estimators.support import checkpoints, preparation, run_record
+from bigtopic.estimators.support import checkpoints, preparation, run_record, streams
 from bigtopic.estimators.support.initialization import begin_with
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
@@ -57,6 +58,8 @@ class TopicLearning(DocumentQuestions):
     replica_updates: int | None = None
     asynchronous: bool | None = None
     staleness: int | None = None
+    max_words: int | None = None
+    half_life: float | str | None = None
     max_doc_update_iter: int | None
     mean_change_tol: float | None
     options: Mapping[str, Any] | None
@@ -161,30 +164,59 @@ class TopicLearning(DocumentQuestions):
             self.run_ = run_record.ended(run, "max_iter", counts or checkpoints.NOTHING, self.history_)
 
     @answering
-    def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, time: Any = None, score: bool = False
+    ) -> Self:
         """Continue learning: one pass over the documents, in their order. New words are added at the end.
 
-        Texts are tokenised as in the first call, without the words that were too common there. `vocabulary` is as in
-        `fit`. `total_samples` gives the size of the stream; without it, the size is the number of documents seen so far
-        or, at the start of a stream, enough to outweigh the topic-word prior, at most 4000.
+        Texts are tokenised as in the first call, without the words that were too common there. `total_samples` gives
+        the size of the stream; without it, the size is the number of documents seen so far (with `half_life`, at most
+        the weight of all of them) or, at the start of a stream, enough to outweigh the topic-word prior, at most 4000.
+
+        Topics keep their numbers. Words beyond `max_words` are forgotten after the documents were learned from, the
+        lightest first; the row of `history_` says how many, and names the most frequent, as "forgotten".
+
+        Parameters
+        ----------
+        vocabulary : as in `fit`
+        time : when the documents arrived: a datetime, a date, text or number that says one, or the name of a column of
+            dates, of which the latest counts; a `half_life` that is a duration needs it. A datetime with a zone counts
+            in UTC, a text with a zone as it is written
+        score : whether to score the documents before they are learned from, as `score` does; the row of `history_` has
+            it as "score", unless no topic knows their words, as at the first call
+
+        Raises
+        ------
+        SettingError
+            When `time` is missing or is not a date, or `max_words` is to forget words without names.
+        InputError
+            When `time` is before the time of the last call.
         """
         self._check()
         corpus = self._next_documents(X, vocabulary)
         if self._model is not None:
-            return self._go_on(corpus, 1)
+            return self._go_on(corpus, 1, time=time, score=score)
+        half_life, instant = self._forgets(corpus, time)
         model = self._new_model(corpus, self._seed())
         self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
-        total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        total = self._stream_size(model, corpus, half_life)
         preparation.scale(model, total / corpus.n_docs)
         self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
         self._model = model
-        self._learn(corpus, 1, None, order="stored", total=total)
+        self._learn(corpus, 1, None, order="stored", total=total, half_life=half_life)
+        self._after_call({}, instant)
         self.n_iter_ += 1
         return self
 
     @answering
     def update(
-        self, corpus: Any, *, first_new: int | None = None, only_new: bool = True, max_iter: int | None = None
+        self,
+        corpus: Any,
+        *,
+        first_new: int | None = None,
+        only_new: bool = True,
+        max_iter: int | None = None,
+        time: Any = None,
     ) -> Self:
         """Go on with a corpus to which documents were appended since it was learned from.
 
@@ -198,6 +230,7 @@ class TopicLearning(DocumentQuestions):
             which the record of the run (`run_`) has for a stored corpus
         only_new : learn from the new documents alone; False for all
         max_iter : passes over these documents; None for 1 over new documents, and the estimator's over all
+        time : when they arrived, see `partial_fit`
 
         Raises
         ------
@@ -221,25 +254,59 @@ class TopicLearning(DocumentQuestions):
                 f"there are no new documents: the model has learned from all {corpus.n_docs:,} of {corpus.url}"
             )
         if only_new and not needs_all:
-            return self._go_on(new, max_iter or 1)
+            return self._go_on(new, max_iter or 1, time=time)
         n_earlier = corpus.n_docs - new.n_docs + run_record.n_gone(self.run_, corpus)
         if model.document_state is not None:
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
-        return self._go_on(corpus, max_iter or self._passes(corpus), of_all=n_earlier > 0)
+        return self._go_on(corpus, max_iter or self._passes(corpus), of_all=n_earlier > 0, time=time)
 
-    def _go_on(self, corpus: Corpus, n_passes: int, of_all: bool = False) -> Self:
+    def _go_on(
+        self, corpus: Corpus, n_passes: int, of_all: bool = False, time: Any = None, score: bool = False
+    ) -> Self:
         """Learn from more documents; with `of_all`, from all that the model shall have seen, earlier ones included."""
         model = self._fitted()
         corpus = preparation.as_counted(model, corpus)
         preparation.refuse_empty(corpus)
+        half_life, instant = self._forgets(corpus, time, of_all)
+        told: dict[str, Any] = {}
+        with suppress(InputError, VocabularyMismatch):  # all words are new
+            told |= {"score": log_predictive(self, corpus, **self._workers(False)).value} if score else {}
         preparation.warn_of_left_out(model, corpus)
         self._extend(corpus, of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
         preparation.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
-        total = preparation.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
-        self._learn(corpus, n_passes, None, order=None if of_all else "stored", total=total)
+        total = self._stream_size(model, corpus, half_life)
+        self._learn(
+            corpus, n_passes, None, order=None if of_all else "stored", total=total, half_life=half_life
+        )
+        self._after_call(told, instant)
         self.n_iter_ += n_passes
         return self
+
+    def _forgets(self, corpus: Corpus, time: Any, of_all: bool = False) -> tuple[float | None, float | None]:
+        """The half-life of a call, in documents, and the instant of its documents; None where there is none."""
+        instant = None if time is None else streams.instant_of(time, corpus)
+        half_life, before = None if of_all else self.half_life, (self.run_ or {}).get("time")
+        return streams.half_life_of(half_life, corpus.n_docs, instant, before), instant
+
+    def _stream_size(self, model: TopicModel, corpus: Corpus, half_life: float | None) -> float:
+        """The number of documents that a stream has, as methods with a size of the corpus take it."""
+        n_seen = self.n_docs_seen_
+        n_docs = min(self._batch_size(n_seen) or corpus.n_docs, corpus.n_docs)
+        most = streams.window(half_life, n_docs)
+        return preparation.n_documents(model, corpus, self.total_samples, min(n_seen, most))
+
+    def _after_call(self, told: dict[str, Any], instant: float | None) -> None:
+        """Forget words, and record what a call of a stream did."""
+        model = self._fitted()
+        told |= streams.forget(model, self.max_words)
+        if told and (model.cursor.inside_pass or not model.history):  # the pass was cut short
+            model.history.append({"step": model.cursor.step})
+        if told:
+            model.history[-1] |= told
+        del model.history[: -streams.MOST_ROWS]
+        run = {"score": told.get("score"), "time": instant}
+        self.run_ = {**(self.run_ or {}), **{name: value for name, value in run.items() if value is not None}}
 
     def _extend(self, corpus: Corpus, of_all: bool) -> None:
         """End a pass that was cut short, and give the model the new words and authors of the documents."""
@@ -278,6 +345,7 @@ class TopicLearning(DocumentQuestions):
         order: str | None = None,
         total: float | None = None,
         saver: Saver | None = None,
+        half_life: float | None = None,
     ) -> None:
 
         def score(model: TopicModel) -> float:
@@ -307,6 +375,7 @@ class TopicLearning(DocumentQuestions):
             replica_updates=self.replica_updates,
             asynchronous=self._or_method("asynchronous"),
             staleness=self.staleness,
+            half_life=half_life,
         )
         record = self.run_ if total is None else run_record.continued(self.run_, corpus)
         self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
@@ -395,5 +464,6 @@ class TopicLearning(DocumentQuestions):
                 f"{type(self).__name__} fits models with {self._models}; see 'Add a model' in the documentation"
             )
         preparation.check_settings(self)
+        streams.check(self, method)
         sizes = self._or_method("slice_size"), self._or_method("batch_size")
         check_slice_size(method.load_kernel(), *sizes)

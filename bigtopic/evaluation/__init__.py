@@ -17,6 +17,7 @@ from bigtopic.evaluation.postings import Postings, index
 from bigtopic.evaluation.records import RecordScore, log_records, split_records
 from bigtopic.evaluation.runs.alignment import Alignment, Stability, align, stability
 from bigtopic.evaluation.runs.compare import Comparison, PooledScore, compare
+from bigtopic.evaluation.runs.drift import Drift, Snapshot, drift, snapshot
 from bigtopic.evaluation.runs.objective import OPEStability, ope_stability
 from bigtopic.evaluation.runs.stream import StreamCurve, stream
 from bigtopic.evaluation.runs.watch import Watch
@@ -35,6 +36,7 @@ __all__ = [
     "ClassificationScore",
     "Coherence",
     "Comparison",
+    "Drift",
     "Evaluation",
     "HeldOut",
     "HeldOutRecords",
@@ -51,6 +53,7 @@ __all__ = [
     "Result",
     "Score",
     "Setting",
+    "Snapshot",
     "Stability",
     "StreamCurve",
     "TopicSource",
@@ -63,6 +66,7 @@ __all__ = [
     "coherence",
     "compare",
     "document_intrusion",
+    "drift",
     "held_out_records",
     "index",
     "left_to_right",
@@ -75,6 +79,7 @@ __all__ = [
     "rank_authors",
     "rank_items",
     "score_intrusion",
+    "snapshot",
     "split_records",
     "stability",
     "stream",

@@ -45,6 +45,7 @@ def make_run(
     schedule: Schedule | None = None,
     asynchronous: bool = False,
     staleness: int | None = None,
+    half_life: float | None = None,
 ) -> Run:
     """Build the immutable run over this corpus.
 
@@ -59,7 +60,7 @@ def make_run(
     replicas : None if their number follows from the corpus
     replica_updates : None for `REPLICA_UPDATES`; without effect where `replicas` is None
     schedule : of exchanges, see `plan.exchanges`; None for the usual one
-    asynchronous, staleness : see `learning.run.Settings`
+    asynchronous, staleness, half_life : see `learning.run.Settings`
 
     Raises
     ------
@@ -110,6 +111,7 @@ def make_run(
         burn_in=burn_in,
         asynchronous=asynchronous,
         staleness=staleness,
+        half_life=half_life,
     )
     return Run(corpus.parts, plan, work, settings)
 

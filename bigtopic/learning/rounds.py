@@ -65,7 +65,8 @@ def factors_of(
     ((name, scheme),) = settings.schemes.items()
     assert isinstance(scheme, PlainStep)
     numbers = _numbers(cursor.step + 1, n_docs, n_tokens, settings)
-    info = RoundInfo(*numbers, largest_step=largest_step, missed=missed)
+    retained = settings.retained(n_docs, largest_step)
+    info = RoundInfo(*numbers, largest_step=largest_step, missed=missed, retained=retained)
     try:
         return scheme.factors(info)
     except Exception as error:
@@ -111,16 +112,17 @@ def _step(
     """One step of every scheme; on `means` in place of their arrays."""
     numbers = _numbers(step, stats.n_docs, stats.n_tokens, settings)
     seen, largest = {**arrays, **means}, settings.largest_step if largest_step is None else largest_step
+    retained = settings.retained(stats.n_docs, largest)
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})
-        info = RoundInfo(*numbers, seen, stats, companions, largest, missed)
+        info = RoundInfo(*numbers, seen, stats, companions, largest, missed, retained)
         _move(name, scheme, arrays, companions, info)
     if not settings.prior_schemes:
         return
     priors = {name: PriorAccess(array) for name, array in arrays.items()}
     for name, scheme in settings.prior_schemes.items():
-        info = RoundInfo(*numbers, priors, stats, largest_step=largest, missed=missed)
+        info = RoundInfo(*numbers, priors, stats, largest_step=largest, missed=missed, retained=retained)
         _move(name, scheme, arrays, _Companions(), info)
 
 

@@ -35,6 +35,7 @@ class Settings:
     burn_in : first inner iterations of a round after which the params stay as they are
     asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
     staleness : updates that a minibatch may miss then, at most; None for no bound
+    half_life : documents after which a document weighs half as much; None to forget as the schemes say
     """
 
     schemes: Mapping[str, Scheme]
@@ -49,6 +50,11 @@ class Settings:
     burn_in: int = 0
     asynchronous: bool = False
     staleness: int | None = None
+    half_life: float | None = None
+
+    def retained(self, n_docs: int, largest_step: float) -> float | None:
+        """The share of what was learned that an update of so many documents leaves; see `RoundInfo`."""
+        return None if self.half_life is None else max(0.5 ** (n_docs / self.half_life), 1.0 - largest_step)
 
     @property
     def one_iteration(self) -> bool:

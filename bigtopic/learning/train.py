@@ -60,6 +60,7 @@ def train(
     schedule: Schedule | None = None,
     asynchronous: bool = False,
     staleness: int | None = None,
+    half_life: float | None = None,
 ) -> Ended:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
@@ -78,6 +79,7 @@ def train(
     schedule : of exchanges, see `plan.exchanges`; None for the usual one
     asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
     staleness : updates that a minibatch may miss then, at most; None for no bound
+    half_life : documents after which a document weighs half as much; None to forget as the schemes say
 
     Returns
     -------
@@ -98,6 +100,7 @@ def train(
             schedule=schedule,
             asynchronous=asynchronous,
             staleness=staleness,
+            half_life=half_life,
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched

@@ -7,6 +7,10 @@
 With `forgets_start`, the first update drops the initial statistics: given topics draw the first labels, and are not
 counted.
 
+With a half-life of H documents, a minibatch of n documents leaves a share of the statistics of earlier ones:
+
+    statistics <- 0.5^(n / H) statistics + S
+
 Reference: Broderick et al. (2013), "Streaming variational Bayes", its sufficient statistics update; Than and
 Doan (2017), equation 27 (the prior enters once).
 
@@ -33,6 +37,8 @@ to the mass of decay / (1 - decay) minibatches.
 The share that is forgotten may fall from update to update, so that the topics converge:
 
     1 - decay_t = (1 - decay) (offset + t)^-kappa
+
+With a half-life of H documents, decay is 0.5^(n / H) for a minibatch of n documents, and these settings have no effect.
 
 Reference: Gao, Chen, Zhu (2016), "Streaming Gibbs sampling for LDA model", algorithm 2, with the topics' totals
 decayed, too.
@@ -67,12 +73,14 @@ class Add:
     dtype: ClassVar[str] = "float64"
     takes_changes: ClassVar[bool] = True
     is_linear: ClassVar[bool] = True
+    takes_half_life: ClassVar[bool] = True
 
     forgets_start: bool = field(default=False, repr=False)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`; the axis once, where the first update forgets."""
-        array.add(stats, decay=0.0 if self.forgets_start and info.step == 1 else 1.0)
+        retained = 1.0 if info.retained is None else info.retained
+        array.add(stats, decay=0.0 if self.forgets_start and info.step == 1 else retained)
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,7 @@ class DecayAdd:
 
     dtype: ClassVar[str] = "float64"
     forgets_start: ClassVar[bool] = True
+    takes_half_life: ClassVar[bool] = True
 
     decay: float = 0.9
     forgetting_decay: float | None = None
@@ -128,6 +137,8 @@ class DecayAdd:
 
     def _decay(self, info: RoundInfo) -> float:
         """The decay of this update."""
+        if info.retained is not None:
+            return info.retained
         if self.forgetting_decay is None:
             return self.decay
         falling = LearningRate(self.forgetting_decay, self.forgetting_offset, hold=self.hold).schedule()

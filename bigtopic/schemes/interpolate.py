@@ -7,6 +7,10 @@
 `scale` is (documents of the corpus) / (documents of the minibatch), or the same ratio of tokens. The prior is constant,
 so moving the statistics alone is the same.
 
+With a half-life of H documents, the step of a minibatch of n documents is at least 1 - r, r = 0.5^(n / H), and the
+corpus counts at most H / log 2 documents, to which the weights r^j of all earlier minibatches add up. Once rho_t is
+1 - r, statistics <- r statistics + S: a document weighs half as much after H documents, as where statistics are added.
+
 References: Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference", algorithm of figure 4 (by
 documents); Foulds et al. (2013), "Stochastic collapsed variational Bayesian inference for LDA" (by tokens).
 
@@ -52,12 +56,7 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import (
-    LearningRate,
-    PlainStep,
-    decaying_end,
-    staleness_corrected_rate,
-)
+from bigtopic.schemes.schedule import LearningRate, PlainStep, decaying_end
 from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
@@ -84,6 +83,7 @@ class Interpolate(PlainStep):
     """
 
     is_linear: ClassVar[bool] = True
+    takes_half_life: ClassVar[bool] = True
 
     scale: str = "documents"
     end: float = 0.0
@@ -105,9 +105,7 @@ class Interpolate(PlainStep):
             return 0.0, 1.0
         usual = self.schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
-        rate = min(
-            staleness_corrected_rate(schedule(info.step, info.n_steps), info.missed), info.largest_step
-        )
+        rate = self.rate(info, schedule)
         return rate * total / size, 1.0 - rate
 
 
@@ -126,6 +124,7 @@ class InterpolateNormalised(LearningRate):
     """
 
     is_linear: ClassVar[bool] = True
+    takes_half_life: ClassVar[bool] = True
 
     learning_decay: float | None = 0.9
     learning_offset: float = 1.0
@@ -160,6 +159,7 @@ class InterpolateRaw(PlainStep):
     dtype: ClassVar[str] = "float64"
     averages_documents: ClassVar[bool] = True
     is_linear: ClassVar[bool] = True
+    takes_half_life: ClassVar[bool] = True
 
     def factors(self, info: RoundInfo) -> tuple[float, float]:
         """A minibatch without documents changes nothing."""

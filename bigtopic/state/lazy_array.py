@@ -129,9 +129,12 @@ class LazyArray:
         if len(self.prior_totals) == 0:
             self._sum_prior()
         if len(self.sums) == 0:
-            self.sums = np.zeros(self.raw.shape[1])
-            _kernels.column_sums(self.raw, self.sums)
-            self.sums *= self.scale
+            self._sum_rows()
+
+    def _sum_rows(self) -> None:
+        self.sums = np.zeros(self.raw.shape[1])
+        _kernels.column_sums(self.raw, self.sums)
+        self.sums *= self.scale
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -369,6 +372,16 @@ class LazyArray:
             mean = self.prior.mean(axis=0, keepdims=True)
             self.prior = _read_only(np.concatenate([self.prior, np.repeat(mean, extra, axis=0)]))
         self._sum_prior()
+
+    def keep(self, ids: np.ndarray) -> None:
+        """Drop all rows but these, (n,) in increasing order, with their statistics and priors."""
+        self._refuse_if_deferred()
+        self.raw = self.raw[ids]
+        if self.prior.shape[0] > 1:
+            self.prior = _read_only(self.prior[ids])
+        self._sum_prior()
+        self.prior_version += 1
+        self._sum_rows()
 
     def local(self, ids: np.ndarray) -> LazyArray:
         """These rows as a separate array, which keeps the totals of the whole axis."""

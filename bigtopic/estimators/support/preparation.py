@@ -194,7 +194,7 @@ OUTWEIGH = 10  # tokens for each of the prior
 _SHOWN = 5  # words
 
 
-def n_documents(model: TopicModel, corpus: Corpus, declared: float | None, n_seen: int) -> float:
+def n_documents(model: TopicModel, corpus: Corpus, declared: float | None, n_seen: float) -> float:
     """Assumed size of a stream: as declared, else the documents seen so far, at least enough to separate topics.
 
     If the topic-word prior outweighs the tokens, every topic is the same mixture, and a single pass over documents does

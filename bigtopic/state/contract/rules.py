@@ -93,6 +93,7 @@ _ROW = record(
         "bound": optional(_figure),
         "change": optional(_figure),
         "measures": mapping(text(), optional(_figure)),
+        "forgotten": record({"n_words": whole(), "most_frequent": listing(text())}),
         **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
     },
 )
@@ -115,6 +116,7 @@ _RUN = record(
         "finished": text(),
         "score": optional(_figure),
         "partial_fits": whole(),
+        "time": number(),
         "checkpoint": text(),
     },
 )

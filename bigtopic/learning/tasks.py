@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
-from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -129,7 +128,7 @@ def packed(stats: Stats) -> tuple[Stats, int]:
         few: Any = csr_array(one.values)
         saved = one.values.nbytes - few.data.nbytes - few.indices.nbytes - few.indptr.nbytes
         arrays[name] = AxisStats(one.ids, few).summed(one.sums) if saved > 0 else one
-        n_bytes += getsizeof(one) - max(0, saved)
+        n_bytes += one.__sizeof__() - max(0, saved)
     return replace(stats, arrays=arrays), n_bytes
 
 

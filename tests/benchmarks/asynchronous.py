@@ -11,7 +11,7 @@ choice   synchronous, replicas and asynchronous on the same documents, on two wo
          have the same bits. Needs root and `unshare`
 
     python -m tests.benchmarks asynchronous [--parts scores,bytes,driver,slow,choice] [--corpora demo] [--data PATH]
-        [--seeds 5] [--docs 200000] [--seconds 20]
+        [--seeds 5] [--docs 300000] [--seconds 20]
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main() -> None:
     )
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--docs", type=int, default=200_000, help="of choice, drawn from a known LDA")
+    parser.add_argument("--docs", type=int, default=300_000, help="of choice, drawn from a known LDA")
     parser.add_argument("--seconds", type=float, default=20, help="of each run of slow")
     corpora.add_options(parser, "demo")
     results.add_option(parser)
@@ -205,7 +205,10 @@ def bytes_of_rows(given: argparse.Namespace) -> None:
             change = f"{wide[1] / narrow[1] - 1:+.2%}"
             rows.append((label, f"{topics}", *(f"{slope:,.0f}" for slope in slopes), f"{r2:.5f}", change))
             figures.append({"method": label, "topics": topics, "rows and bytes": found.tolist()})
-    caption = f"Slopes of the pickled bytes of a pull and its push over its rows; minibatches of 25 to 800 documents of {corpus.n_words:,} words"
+    caption = (
+        "Slopes of the pickled bytes of a pull and of its push over their rows; minibatches of 25 to 800 documents of "
+        f"{corpus.n_words:,} words"
+    )
     results.report(given, "asynchronous-bytes", caption, rows, figures)
 
 

@@ -47,7 +47,7 @@ ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for 
 ALONE_SECONDS = 5  # for another answer
 UNHEARD_SECONDS = 30  # without a heartbeat of a worker, before it is silent
 # A worker is slow if each of its last `PACES` times is so many times that of the others, and longer than these seconds
-PACES, SLOW, SLOW_SECONDS = 5, 4, 0.1
+PACES, SLOW, SLOW_SECONDS = 8, 4, 0.5
 _NOBODY: Mapping[str, Any] = {}
 # Errors of the workers that cannot answer, by client and address
 _unfit: WeakKeyDictionary[Any, dict[str, Exception]] = WeakKeyDictionary()

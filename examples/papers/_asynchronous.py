@@ -12,6 +12,7 @@ import heapq
 import math
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,8 +70,10 @@ def processes() -> Iterator[Place]:
     # Processes that are forked from one that has imported what they need: they start in less time and memory
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context().set_forkserver_preload(PRELOADED)
-        settings = {"n_workers": 1, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+        settings = {"n_workers": 1, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
         with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
+            # Workers that share processors are slow now and then, and are named
+            warnings.filterwarnings("ignore", "worker .* takes", bt.errors.BigtopicWarning)
             yield Place(cluster, client, most)
 
 

@@ -87,7 +87,7 @@ def workers(n: int) -> Iterator[Any]:
     """Client of so many worker processes of one thread."""
     from dask.distributed import Client
 
-    settings = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    settings = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
     with Client(n_workers=n, set_as_default=False, **settings) as client:
         yield client
 

@@ -149,7 +149,7 @@ def modelled(
     """Seconds of passes of so many pushes."""
     workers, landed = [0.0] * n_workers, [0.0]  # when each is free; when each push has moved the topics
     for push in range(n_passes * n_pushes):
-        waits = landed[-1] if push < PROMPT or push % n_pushes == 0 else landed[max(0, push - 2 * n_workers)]
+        waits = landed[max(min(push, PROMPT), push - push % n_pushes, push - 2 * n_workers + 1)]
         done = max(heapq.heappop(workers), waits) + compute
         heapq.heappush(workers, done)
         landed.append(max(landed[-1], done) + driver)

@@ -46,7 +46,7 @@ class Place:
         self._cluster, self._client, self._most = cluster, client, most
 
     def settings(self, n_workers: int) -> dict[str, Any]:
-        """Of a model that learns on so many workers."""
+        """Of a model that learns on so many workers, at least as many as before."""
         if n_workers > self._most:
             return {"client": False, "n_threads": n_workers}
         self._cluster.scale(n_workers)

@@ -182,13 +182,16 @@ class Arrivals:
     begun: float
     staleness: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    n_bytes: int = 0
 
     def add(self, arrival: Arrival) -> None:
         self.staleness.append(arrival.staleness)
         self.seconds[arrival.worker] = self.seconds.get(arrival.worker, 0.0) + arrival.seconds
+        self.n_bytes += arrival.n_bytes
 
     def figures(self) -> dict[str, Any]:
-        """Mean and largest staleness, the share of stale updates, and of each worker's time that it was idle."""
+        """Mean and largest staleness, the share of stale updates, and of each worker's time that it was idle; bytes
+        that an update pulled and pushed, on average."""
         if not self.staleness:
             return {}
         n, passed = len(self.staleness), max(time.perf_counter() - self.begun, 1e-9)
@@ -198,7 +201,7 @@ class Arrivals:
             "stale": sum(missed > 0 for missed in self.staleness) / n,
         }
         idle = {worker: max(0.0, 1.0 - own / passed) for worker, own in sorted(self.seconds.items())}
-        return {"staleness": staleness, "idle": idle}
+        return {"staleness": staleness, "idle": idle, "bytes": self.n_bytes / n}
 
 
 def note_unused(model: TopicModel, show: bool | None) -> None:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from sys import getsizeof
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from bigtopic.learning.remembering import remembering
 from bigtopic.learning.rounds import round_stats
 from bigtopic.learning.rows import Needed, Read, map_reduce_of, needed
 from bigtopic.learning.run import Run
+from bigtopic.learning.tasks import packed
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Round
 from bigtopic.state.lazy_array import LazyArray
@@ -62,17 +62,19 @@ class Minibatch(Needed):
 class Push:
     """What a minibatch adds.
 
-    stats : its statistics, with ids of the params
-    worker : where they were computed, for people
-    seconds : of the worker's time, its share of the threads
+    stats, n_bytes : its statistics, with ids of the params, `packed`
+    worker, n_threads : where they were computed, for people, and how many threads are there
+    seconds : that took
     """
 
     stats: Stats
+    n_bytes: int
     worker: str
+    n_threads: int
     seconds: float
 
     def __sizeof__(self) -> int:
-        return getsizeof(self.stats)
+        return self.n_bytes
 
 
 def shapes_of(params: Params) -> dict[str, Shape]:
@@ -124,9 +126,8 @@ def pushed(
     known = {
         name: _of_params(one, minibatch.ids.get(arrays[name].axis)) for name, one in stats.arrays.items()
     }
-    worker, n_threads = here()
-    seconds = minibatch.seconds + time.perf_counter() - begun
-    return Push(replace(stats, arrays=known), worker, seconds / n_threads)
+    thin = packed(replace(stats, arrays=known))
+    return Push(*thin, *here(), minibatch.seconds + time.perf_counter() - begun)
 
 
 def _of_params(stats: AxisStats, ids: np.ndarray | None) -> AxisStats:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
+import numpy as np
+from scipy.sparse import csr_array
+
 from bigtopic.learning.documents import Documents
 from bigtopic.learning.estep import evaluate
 from bigtopic.learning.reduce import Tree, add, cut
@@ -22,9 +25,12 @@ from bigtopic.learning.run import Iteration, Run
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
-from bigtopic.types import Stats
+from bigtopic.types import AxisStats, Stats
 
-__all__ = ["Node", "Place", "ShareTask", "SliceTask", "Task", "compute_node", "nodes", "plus", "read_alone"]
+__all__ = [
+    "Node", "Place", "ShareTask", "SliceTask", "Task", "compute_node", "nodes", "packed", "plus", "read_alone",
+    "unpacked",
+]  # fmt: skip
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -112,3 +118,25 @@ def compute_node(place: Place, node: Sequence[Task], arrays: Any) -> Any:
         tree.push(task.compute(place, arrays))
     place.remembering.flush()
     return tree.result()
+
+
+def packed(stats: Stats) -> tuple[Stats, int]:
+    """Statistics on their way to another process, and their bytes: values of which most are zeros, as counts of labels
+    are, become a `csr_array`."""
+    arrays, n_bytes = {}, 0
+    for name, one in stats.arrays.items():
+        few: Any = csr_array(one.values)
+        saved = one.values.nbytes - few.data.nbytes - few.indices.nbytes - few.indptr.nbytes
+        arrays[name] = AxisStats(one.ids, few).summed(one.sums) if saved > 0 else one
+        n_bytes += one.__sizeof__() - max(0, saved)
+    return replace(stats, arrays=arrays), n_bytes
+
+
+def unpacked(stats: Stats) -> Stats:
+    """The same statistics as they were before they were `packed`."""
+    arrays = dict(stats.arrays)
+    for name, one in stats.arrays.items():
+        values: Any = one.values
+        if not isinstance(values, np.ndarray):
+            arrays[name] = AxisStats(one.ids, values.toarray()).summed(one.sums)
+    return replace(stats, arrays=arrays)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from inspect import signature
+from statistics import median
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -25,6 +27,7 @@ __all__ = [
     "NO_WORKERS_SECONDS",
     "PAUSED",
     "Heartbeats",
+    "Paces",
     "Places",
     "addresses",
     "ask",
@@ -43,6 +46,8 @@ FIRST_WORKER_SECONDS = 2  # without a worker, before a warning
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 ALONE_SECONDS = 5  # for another answer
 UNHEARD_SECONDS = 30  # without a heartbeat of a worker, before it is silent
+# A worker is slow if each of its last `PACES` times is so many times that of the others, and longer than these seconds
+PACES, SLOW, SLOW_SECONDS = 8, 4, 0.5
 _NOBODY: Mapping[str, Any] = {}
 # Errors of the workers that cannot answer, by client and address
 _unfit: WeakKeyDictionary[Any, dict[str, Exception]] = WeakKeyDictionary()
@@ -336,3 +341,25 @@ def task_key(prefix: str, name: str, number: int = 0) -> str:
     """The key of a task. The scheduler groups tasks by what stands before the number; of tasks with the same priority,
     it begins with the least key, so with the least number."""
     return f"{prefix}-{number:05}-{name}"
+
+
+class Paces:
+    """How long each worker takes for work of a kind."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, deque[float]] = {}
+        self._told: set[str] = set()
+
+    def note(self, worker: str, seconds: float) -> None:
+        """A worker has taken so long. Warns once of one that is always much slower than the others."""
+        own = self._seconds.setdefault(worker, deque(maxlen=PACES))
+        own.append(seconds)
+        others = [median(found) for other, found in self._seconds.items() if other != worker]
+        if worker in self._told or len(own) < PACES or not others:
+            return
+        if min(own) > max(SLOW_SECONDS, SLOW * (usual := median(others))):
+            self._told.add(worker)
+            warn(
+                f"worker {worker} takes {median(own):.2g} seconds for what the others do in {usual:.2g}: look at its "
+                "machine"
+            )

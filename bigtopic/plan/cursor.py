@@ -82,11 +82,13 @@ class Arrival:
     staleness : updates that it missed
     worker : that did it
     seconds : of the worker's time
+    n_bytes : of the rows that it pulled, and of the statistics that it pushed
     """
 
     staleness: int
     worker: str
     seconds: float
+    n_bytes: int = 0
 
 
 @dataclass(frozen=True)

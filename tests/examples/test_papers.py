@@ -14,6 +14,7 @@ import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "papers"))
 
+import _asynchronous
 import _claims
 from _claims import DID_NOT, HELD, UNDECIDED, Claim, verdict
 
@@ -122,6 +123,33 @@ def test_the_larger_demo_has_the_libraries_that_every_installation_has():
     assert {"asyncio", "numpy", "scipy", "xml"} <= {*names} and not {"test", "pytest"} & {*names}
     source_files = import_module("bigtopic.datasets.docstrings")._source_files  # refuses names without source
     assert {module.partition(".")[0] for module, _ in source_files(names)} == {*names}
+
+
+@pytest.mark.parametrize(
+    ("driver", "n_workers", "processors", "expected"),
+    [
+        (0.0, 1, 99, 100.0),  # a worker is never idle
+        (0.0, 4, 99, 8 + 92 / 4),  # after the first updates, which wait for each other
+        (0.25, 2, 99, 8 * 1.25 + 92 / 2 + 2 * 0.25),
+        (0.5, 8, 99, 8 * 1.5 + 1 + 92 * 0.5),  # the driver is busy all the time
+        (0.25, 2, 2, 125 / 2),  # so are the processors
+    ],
+)
+def test_the_model_of_time(driver, n_workers, processors, expected):
+    assert _asynchronous.modelled(1.0, driver, 100, n_workers, 1, processors) == pytest.approx(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_figure_4_on_processes(tmp_path):
+    script = runpy.run_path(str(PAPERS / "sgs.py"), run_name="sgs")
+    corpus = _claims.drawn(120, 60, 3, 20)
+    with _asynchronous.processes() as place:
+        script["figure_4"]([corpus.split(0.2, seed) for seed in range(2)], script["TOY"], tmp_path, place)
+    with (tmp_path / "figure-4.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["workers"], row["as"]) for row in rows] == [(n, "processes") for n in "1122"]
+    assert all(float(row["kB a push"]) > 0 for row in rows)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
+import random
 import signal
 import sys
+import time
 from collections import Counter, deque
 from collections.abc import Callable
 from itertools import islice
@@ -12,9 +15,13 @@ from pathlib import Path
 from threading import Condition
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+import bigtopic as bt
 from bigtopic import methods as table
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.datasets.known_authors import KnownAuthors
 from bigtopic.datasets.known_dual import KnownDual
@@ -22,13 +29,17 @@ from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.learning import executors
 from bigtopic.learning.estep import evaluate, gather
+from bigtopic.learning.executors import asynchronous
 from bigtopic.learning.executors.asynchronous import AsynchronousExecutor, Threads, Workers
 from bigtopic.learning.executors.base import Executor
+from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.pushes import Push, pulled, pushed, read_minibatch, shapes_of
 from bigtopic.learning.remembering import NoState
 from bigtopic.learning.rounds import round_stats, step
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits
+from bigtopic.learning.tasks import unpacked
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
@@ -41,7 +52,10 @@ from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
+import hosts
+from interrupted import HERE, estimator, fit_saving_often
 from reference import case
 from reference.serial import total
 
@@ -179,6 +193,27 @@ def test_an_interrupted_pass_goes_on_with_the_rounds_that_are_left(make, after, 
     assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
 
 
+def test_a_second_interruption_comes_after_the_push_is_reported(corpus, monkeypatch):
+    """Or the minibatch would be done again when the run goes on."""
+    model, plain = new(ADDS, corpus), asynchronous.step
+    before = mass(model)
+
+    def interrupted(params: Params, cursor: Cursor, *others: Any) -> Any:
+        report = plain(params, cursor, *others)
+        if cursor.step == 20:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        return report
+
+    monkeypatch.setattr(asynchronous, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn(model, corpus, in_flight(3), 2)
+    assert model.cursor.step == 21
+    learn(model, corpus, in_flight(3))
+    assert model.cursor == Cursor(2, 0, 30)
+    assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
+
+
 @pytest.mark.distributed
 def test_whole_rounds_do_what_is_left(corpus, one_worker):
     watch, model = Watch(interrupt_after=7), new(ADDS, corpus)
@@ -248,18 +283,104 @@ def test_in_order_the_bits_are_those_of_the_emulation(name, corpus):
     assert found == [bits(plain)] * 2
 
 
+def carried(method: Method, corpus: Corpus, n_words: int, batch_size: int) -> tuple[int, int, int, Push]:
+    """Rows that a minibatch needs; bytes of its pull and of its push, pickled as Dask does; and the push."""
+    wide = from_matrix(csr_array((corpus.to_scipy().data, corpus.to_scipy().indices, corpus.to_scipy().indptr),
+                                 shape=(corpus.n_docs, n_words)), random_state=0)  # fmt: skip
+    model = new(method, wide)
+    sizes = {"batch_size": batch_size, "slice_size": batch_size, "order": "stored", "max_iter": 1}
+    run = make_run(model, wide, **sizes, asynchronous=True)
+    rnd = next(run.plan.rounds(0))
+    minibatch = read_minibatch(run, rnd, shapes_of(model.params), BlockReader(run.parts).block)
+    arrays = pulled(model.params, minibatch.ids)
+    push = pushed(run, minibatch, arrays, Cursor(), lambda: ("here", 1))
+    sent = [len(pickle.dumps(one, protocol=5)) for one in (arrays, push)]
+    return len(minibatch.ids["word"]), *sent, push
+
+
+def test_bytes_are_in_proportion_to_rows(corpus):
+    """Whatever the size of the vocabulary."""
+    found = {(n, v): carried(ADDS, corpus, v, n)[:3] for n in (1, 2, 4, 20) for v in (80, 5000)}
+    rows, *sides = np.transpose([found[n, 80] for n in (1, 2, 4, 20)])
+    assert len({*rows.tolist()}) == 4
+    # 16 padded topics in float64; without the padding, 4 in float32 and their columns, an id and a place
+    for side, each in zip(sides, (16 * 8, 4 * (4 + 4) + 4 + 4), strict=True):
+        slopes = np.diff(side) / np.diff(rows)
+        assert np.abs(slopes - each).max() < 1
+    for n in (1, 2, 4, 20):
+        (few, *small), (many, *large) = found[n, 80], found[n, 5000]
+        assert few == many and np.abs(np.subtract(small, large)).max() < 100
+
+
+def test_counts_of_labels_travel_without_zeros(corpus):
+    rows, _, n_bytes, push = carried(table.get("sgs"), corpus, 80, 4)
+    values = unpacked(push.stats).arrays["topic_words"].values
+    n = np.count_nonzero(values)
+    assert values.sum() == push.stats.n_tokens and values.shape == (rows, 16) and values.dtype == np.float64
+    assert push.__sizeof__() == push.n_bytes == 4 * rows + 12 * n + 4 * (rows + 1) < values.nbytes / 2
+    assert n_bytes - push.n_bytes < 2000
+
+
 @pytest.mark.distributed
-def test_pushes_of_workers_move_the_params_once(corpus, three_workers):
-    watch, model = Watch(), new(ADDS, corpus)
-    before = mass(model)
+def test_pushes_of_workers_move_the_params_once(corpus, three_workers, monkeypatch):
+    watch, model, asked, places = Watch(), new(ADDS, corpus), [], Sender.places
+    before, begun = mass(model), time.monotonic()
+    monkeypatch.setattr(Sender, "places", lambda sender: asked.append(1) or places(sender))
     learn(model, corpus, watch.by(lambda run: AsynchronousExecutor(run, Workers(run, three_workers))), 2)
     assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
     assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
-    assert set(model.history[-1]["idle"]) <= set(three_workers.nthreads())
+    assert len(asked) <= 2 * (2 + time.monotonic() - begun)  # not for each of 90 tasks
+    row = model.history[-1]
+    assert set(row["idle"]) <= set(three_workers.nthreads()) and 0 < row["bytes"] <= 80 * (128 + 40) + 100
     serial, alone = new(ADDS, corpus), new(ADDS, corpus)
     learn(serial, corpus, None)
     learn(alone, corpus, lambda run: AsynchronousExecutor(run, Workers(run, three_workers), staleness=0))
     assert bits(alone) == bits(serial)
+
+
+def test_a_run_loads_as_a_model_while_it_goes_on(corpus, tmp_path):
+    """Each version counts the tokens of whole minibatches, as many as it has updates."""
+    path, tokens, seen = tmp_path / "run.ckpt", {0: 0.0}, []
+
+    def load(event: Any) -> None:
+        if event.kind == "round":
+            tokens[event.step] = event.n_tokens
+            if event.step > 8 and event.step % 2:  # saved after each update
+                loaded = bt.load_model(path)
+                seen.append(loaded.n_batch_iter_)
+                found = mass(loaded._model) - start
+                assert found == pytest.approx(tokens[loaded.n_batch_iter_], rel=1e-4, abs=1e-2)
+
+    model = estimator("asynchronous", 2, callbacks=[load])
+    start = mass(new_model(table.get(ADDS.name), 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=0))
+    model.fit(corpus, checkpoint=bt.Checkpoint(path, seconds=0))
+    assert len({*seen}) == 11 and bt.load_model(path).n_batch_iter_ == model.n_batch_iter_ == 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [False, pytest.param(True, marks=pytest.mark.distributed)])
+def test_a_driver_that_is_killed_twenty_times_applies_nothing_twice(workers, corpus, tmp_path, request):
+    client = request.getfixturevalue("three_workers").scheduler.address if workers else False
+    stored = bt.ingest(corpus, tmp_path / "corpus.zarr", shuffle=False, **HERE)
+    path, draw, n_running, n_passes = tmp_path / "run.ckpt", random.Random(1), 0, 60
+    for kill in range(20):
+        begun = hosts.forks().Event()
+        given = "asynchronous", n_passes, str(stored.url), str(path), begun, client
+        victim = hosts.forks().Process(target=fit_saving_often, args=given, daemon=True)
+        victim.start()
+        assert begun.wait(hosts.SECONDS)
+        while kill == 0 and victim.is_alive() and not list(path.glob("step-*/zarr.json")):
+            time.sleep(0.01)
+        time.sleep(draw.uniform(0.5, 1.5) if workers else draw.uniform(0, 0.4))
+        n_running += victim.is_alive()
+        victim.kill()
+        victim.join()
+        assert np.isfinite(bt.load_model(path).components_).all()
+    resumed = estimator("asynchronous", n_passes, client=client).fit(stored, checkpoint=path, resume=True)
+    start = mass(new_model(table.get(ADDS.name), 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=0))
+    assert n_running == 20 and resumed.n_batch_iter_ == 15 * n_passes
+    assert [row["n_docs"] for row in resumed.history_] == [300 * (1 + i) for i in range(n_passes)]
+    assert mass(resumed._model) - start == pytest.approx(n_passes * corpus.n_tokens, rel=1e-4)
 
 
 @pytest.mark.slow

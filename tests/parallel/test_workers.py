@@ -403,3 +403,23 @@ def _listen(server, answers):
 def test_tasks_that_kill_their_workers(mortal_workers):
     with pytest.raises(ClusterError, match="workers die repeatedly"):
         list(cluster.bounded_map(os._exit, [1], client=mortal_workers))
+
+
+def test_a_worker_that_is_always_slow_is_named_once():
+    paces = workers.Paces()
+    with pytest.warns(
+        BigtopicWarning, match=r"^worker c takes 2 seconds for what the others do in 0\.2:"
+    ) as told:
+        for _ in range(workers.PACES + 3):
+            for worker, seconds in (("a", 0.1), ("b", 0.3), ("c", 2.0)):
+                paces.note(worker, seconds)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("seconds", [(1.0, 3.9), (0.001, 0.09), (1.0,)])
+def test_workers_that_differ_little_or_take_no_time_are_not_named(seconds):
+    paces = workers.Paces()
+    for _ in range(workers.PACES):
+        for worker, own in enumerate(seconds):
+            paces.note(str(worker), own)
+    paces.note("0", 100.0)  # once

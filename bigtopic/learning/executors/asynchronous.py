@@ -12,31 +12,24 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, takewhile
 from threading import current_thread
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from bigtopic.learning import pushes
 from bigtopic.learning.documents import keeps_all
-from bigtopic.learning.executors.base import AbleWorkers, Executor, ExecutorSpec, Until, Updates
+from bigtopic.learning.executors.base import AbleWorkers, Executor, ExecutorSpec, Until, Updates, reported
 from bigtopic.learning.executors.graph_tasks import Opaque
 from bigtopic.learning.executors.sending import REPEATED, Sender
-from bigtopic.learning.pushes import (
-    READ_AHEAD,
-    Minibatch,
-    Push,
-    Shape,
-    pulled,
-    pushed,
-    read_minibatch,
-    shapes_of,
-)
+from bigtopic.learning.pushes import Minibatch, Push, Shape
 from bigtopic.learning.rounds import step
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.learning.tasks import read_alone
-from bigtopic.parallel import cluster, results
+from bigtopic.learning.tasks import read_alone, unpacked
+from bigtopic.parallel import cluster, results, workers
 from bigtopic.parallel.results import Arrivals
 from bigtopic.plan.cursor import Arrival, Cursor, RoundReport
 from bigtopic.plan.exchanges import PROMPT
@@ -48,31 +41,8 @@ from bigtopic.state.params import Params
 __all__ = ["EXECUTOR", "AsynchronousExecutor", "Threads", "Workers"]
 
 MOST_LOSSES = 4  # in a row, of each minibatch on its way
+LOOK_SECONDS = 1.0  # between two looks at the workers of a client
 PREFIXES = READ, ROWS, PUSH = "bt-read", "bt-rows", "bt-push"
-
-
-class Place(Protocol):
-    """Where minibatches are read and pushes computed. A minibatch stays there; here it is a future."""
-
-    client: Any
-
-    def in_flight(self) -> int:
-        """How many minibatches keep it busy now."""
-
-    def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
-        """The futures of a minibatch, and of the rows that it needs."""
-
-    def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
-        """The future of a push."""
-
-    def result(self, future: Any) -> Any:
-        """The result of a future that is done. Raises one of REPEATED when it is lost."""
-
-    def forget(self, futures: list[Any]) -> None:
-        """These are not needed any more. When it returns, nothing writes the state of documents."""
-
-    def close(self) -> None:
-        """Release threads and data."""
 
 
 @dataclass(eq=False)
@@ -80,7 +50,8 @@ class _Flight:
     """A minibatch on its way: it is read, pulled, and pushed.
 
     ids : the rows that it needs, once it is read
-    pulled : updates before its pull
+    pulled, n_bytes : updates before its pull, and bytes of the rows
+    found : what it adds, once it is done
     """
 
     rnd: Round
@@ -88,7 +59,9 @@ class _Flight:
     rows: Any
     ids: Mapping[str, np.ndarray] | None = None
     pulled: int | None = None
+    n_bytes: int = 0
     push: Any = None
+    found: Push | None = None
 
 
 class _Pass:
@@ -102,12 +75,12 @@ class _Pass:
     """
 
     def __init__(
-        self, place: Place, rounds: Iterator[Round], shapes: Mapping[str, Shape], in_order: bool
+        self, place: Threads | Workers, rounds: Iterator[Round], shapes: Mapping[str, Shape], in_order: bool
     ) -> None:
         self._place, self._rounds, self._shapes, self._in_order = place, rounds, shapes, in_order
         self._arrivals = Arrivals(place.client)
         self._flights: list[_Flight] = []  # in the order of their rounds
-        self._landed: list[tuple[_Flight, Push]] = []  # in the order of arrival
+        self._landed: list[_Flight] = []  # in the order of arrival
         self._losses = 0  # since something arrived
 
     def read(self, n: int) -> None:
@@ -132,8 +105,9 @@ class _Pass:
     def pull(self, flight: _Flight, params: Params, cursor: Cursor, n_updates: int) -> None:
         """Copy the rows of a minibatch, and let its push be computed."""
         assert flight.ids is not None
-        flight.push = self._place.push(flight.minibatch, pulled(params, flight.ids), cursor)
-        flight.pulled = n_updates
+        arrays = pushes.pulled(params, flight.ids)
+        flight.push = self._place.push(flight.minibatch, arrays, cursor)
+        flight.pulled, flight.n_bytes = n_updates, sum(array.raw.nbytes for array in arrays.values())
         self._arrivals.expect(flight.push, (flight, flight.push))
 
     def drop_unpulled(self) -> None:
@@ -162,21 +136,22 @@ class _Pass:
         if flight.push is None:
             flight.ids = found
         else:
-            self._landed.append((flight, found))
+            flight.found = found
+            self._landed.append(flight)
 
-    def next(self, n_updates: int, in_flight: int, staleness: int | None) -> tuple[_Flight, Push] | None:
+    def next(self, n_updates: int, in_flight: int, staleness: int | None) -> _Flight | None:
         """A push that may move the params now, if one has arrived: the first that makes no other one more stale than
         allowed; in order, the one that was pulled first, when as many as possible are in the air."""
         in_air = sorted((f for f in self._flights if f.pulled is not None), key=lambda f: f.pulled or 0)
         full = len(in_air) == min(in_flight, len(self._flights))
-        for flight, push in self._landed:
+        for flight in self._landed:
             others = [n_updates - (other.pulled or 0) for other in in_air if other is not flight]
             # each of them must be able to land after those that were pulled before it
             fits = staleness is None or all(missed + i < staleness for i, missed in enumerate(others))
             if fits and (not self._in_order or (full and flight is in_air[0])):
-                self._landed.remove((flight, push))
+                self._landed.remove(flight)
                 self._flights.remove(flight)
-                return flight, push
+                return flight
         return None
 
     def clear(self) -> None:
@@ -204,7 +179,7 @@ class AsynchronousExecutor(Executor):
     def __init__(
         self,
         run: Run,
-        place: Place,
+        place: Threads | Workers,
         in_flight: int | None = None,
         staleness: int | None = None,
         in_order: bool = False,
@@ -218,14 +193,14 @@ class AsynchronousExecutor(Executor):
         end = None if until.max_seconds is None else time.perf_counter() + until.max_seconds
         rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
         rounds = islice(rounds, until.max_rounds)
-        here, air = cursor, _Pass(self._place, rounds, shapes_of(params), self._in_order)
+        here, air = cursor, _Pass(self._place, rounds, pushes.shapes_of(params), self._in_order)
         try:
             while True:
                 with cluster.cluster_errors(self._place.client):
                     in_flight = self._most(here.step)
                     if end is not None and time.perf_counter() >= end:
                         air.drop_unpulled()
-                    air.read(in_flight + READ_AHEAD)
+                    air.read(in_flight + pushes.READ_AHEAD)
                     for flight in air.to_pull(in_flight):
                         air.pull(flight, params, replace(here, round=flight.rnd.number, ahead=()), here.step)
                     if air.is_over:
@@ -234,9 +209,10 @@ class AsynchronousExecutor(Executor):
                     if landed is None:
                         air.wait()
                         continue
-                report = self._applied(params, *landed, here, in_flight)
+                reports: list[RoundReport] = []
+                apply = partial(self._apply, params, landed, here, in_flight, reports)
+                yield from reported(params, reports, apply)
                 here = replace(here, step=here.step + 1)
-                yield params, [report]
         finally:
             air.clear()
 
@@ -246,16 +222,18 @@ class AsynchronousExecutor(Executor):
         most = most if self._staleness is None else min(most, self._staleness + 1)
         return 1 if n_updates < PROMPT else most
 
-    def _applied(
-        self, params: Params, flight: _Flight, push: Push, here: Cursor, in_flight: int
-    ) -> RoundReport:
-        """Move the params by a push."""
-        assert flight.pulled is not None
+    def _apply(
+        self, params: Params, flight: _Flight, here: Cursor, in_flight: int, reports: list[RoundReport]
+    ) -> None:
+        """Move the params by a push; when that fails, the report says whether it was done."""
+        push = flight.found
+        assert push is not None and flight.pulled is not None
         cursor, missed = replace(here, round=flight.rnd.number, ahead=()), here.step - flight.pulled
         largest = 1.0 / in_flight  # so that what may be added to the same params is at most a whole step
+        arrival = Arrival(missed, push.worker, push.seconds / push.n_threads, flight.n_bytes + push.n_bytes)
         with uninterrupted():
-            report = step(params, cursor, push.stats, self.run.settings, largest, missed)
-        return replace(report, arrival=Arrival(missed, push.worker, push.seconds))
+            report = step(params, cursor, unpacked(push.stats), self.run.settings, largest, missed)
+            reports.append(replace(report, arrival=arrival))
 
     def use_workers(self, able: AbleWorkers) -> None:
         """See `Executor.use_workers`."""
@@ -267,7 +245,7 @@ class AsynchronousExecutor(Executor):
 
 
 class Threads:
-    """Threads of this process.
+    """Where minibatches are read and pushes computed: threads of this process.
 
     Parameters
     ----------
@@ -283,31 +261,31 @@ class Threads:
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic")
 
     def in_flight(self) -> int:
-        """See `Place`."""
+        """How many minibatches keep it busy now."""
         return self._n_threads
 
     def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
-        """See `Place`."""
-        minibatch = self._pool.submit(read_minibatch, self._run, rnd, shapes, self._reader.block)
+        """The futures of a minibatch, and of the rows that it needs. The minibatch stays where it is read."""
+        minibatch = self._pool.submit(pushes.read_minibatch, self._run, rnd, shapes, self._reader.block)
         return minibatch, minibatch
 
     def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
-        """See `Place`."""
-        return self._pool.submit(pushed, self._run, minibatch.result(), arrays, cursor, _this_thread)
+        """The future of a push."""
+        return self._pool.submit(pushes.pushed, self._run, minibatch.result(), arrays, cursor, _this_thread)
 
     def result(self, future: Future[Any]) -> Any:
-        """See `Place`."""
+        """The result of a future that is done. Raises one of REPEATED when it is lost."""
         found = future.result()
         return found.ids if isinstance(found, Minibatch) else found
 
     def forget(self, futures: list[Any]) -> None:
-        """See `Place`."""
+        """These are not needed any more. When it returns, nothing writes the state of documents."""
         for future in futures:
             future.cancel()
         wait(futures)
 
     def close(self) -> None:
-        """See `Place`."""
+        """Release threads and data."""
         self._pool.shutdown(cancel_futures=True)
         self._reader.close()
         cluster.rest()
@@ -318,7 +296,7 @@ def _this_thread() -> tuple[str, int]:
 
 
 class Workers:
-    """Workers of a Dask client.
+    """The same on workers of a Dask client.
 
     Parameters
     ----------
@@ -327,40 +305,54 @@ class Workers:
     """
 
     def __init__(self, run: Run, client: Any) -> None:
-        self.client, self.sender = client, Sender(run, client, PREFIXES)
+        self.client, self.sender, self._paces = client, Sender(run, client, PREFIXES), workers.Paces()
         self._waits = run.work.kernel.state == "run"
+        self._look_after, self._places, self._in_flight = 0.0, workers.Places(), 1
 
     def in_flight(self) -> int:
-        """See `Place`: one more than threads on each worker, so that the next rows come while it computes."""
-        threads = self.sender.threads()
-        return max(1, sum(threads.values()) + len(threads))
+        """See `Threads`: one more than threads on each worker, so that the next rows come while it computes."""
+        self._look()
+        return self._in_flight
+
+    def _look(self) -> workers.Places:
+        """Where tasks may run. The scheduler is asked now and then, not for every task."""
+        if (now := time.monotonic()) >= self._look_after:
+            threads = self.sender.threads()
+            self._places, self._in_flight = self.sender.places(), max(1, sum(threads.values()) + len(threads))
+            self._look_after = now + LOOK_SECONDS
+        return self._places
 
     def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
-        """See `Place`."""
+        """See `Threads`."""
         alone = replace(rnd, slices=read_alone(rnd.slices))
         minibatch = self._submit(READ, _read, self.sender.run(), alone, shapes)
         return minibatch, self._submit(ROWS, _ids, minibatch)
 
     def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
-        """See `Place`."""
+        """See `Threads`."""
         return self._submit(PUSH, _push, self.sender.run(), minibatch, Opaque(arrays), cursor)
 
     def _submit(self, prefix: str, work: Any, *arguments: Any) -> Any:
-        key = self.sender.key(prefix)
-        return self.client.submit(
-            work, *arguments, key=key, pure=False, retries=2, **self.sender.places().options()
-        )
+        import dask
+
+        options = {"key": self.sender.key(prefix), "pure": False, "retries": 2, **self._look().options()}
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):  # rows may be many
+            return self.client.submit(work, *arguments, **options)
 
     def result(self, future: Any) -> Any:
-        """See `Place`."""
+        """See `Threads`."""
         try:
-            return results.result_of(self.client, future, self.sender.places().only)
+            found = results.result_of(self.client, future, self._look().only)
         except REPEATED:
             self.sender.lost()
+            self._look_after = 0.0
             raise
+        if isinstance(found, Push):
+            self._paces.note(found.worker, found.seconds)
+        return found
 
     def forget(self, futures: list[Any]) -> None:
-        """See `Place`."""
+        """See `Threads`."""
         if self._waits:
             results.wait_for(futures, cluster.GIVE_UP_SECONDS)
         if self.client.status == "running":
@@ -368,12 +360,12 @@ class Workers:
                 future.cancel()
 
     def close(self) -> None:
-        """See `Place`."""
+        """See `Threads`."""
         self.sender.close()
 
 
 def _read(run: Run, rnd: Round, shapes: Mapping[str, Shape]) -> Minibatch:
-    return read_minibatch(run, rnd, shapes, BlockReader(run.parts, ahead=0).block)
+    return pushes.read_minibatch(run, rnd, shapes, BlockReader(run.parts, ahead=0).block)
 
 
 def _ids(minibatch: Minibatch) -> Mapping[str, np.ndarray]:
@@ -381,7 +373,7 @@ def _ids(minibatch: Minibatch) -> Mapping[str, np.ndarray]:
 
 
 def _push(run: Run, minibatch: Minibatch, arrays: Opaque[Any], cursor: Cursor) -> Push:
-    return pushed(run, minibatch, arrays.content, cursor, _this_worker)
+    return pushes.pushed(run, minibatch, arrays.content, cursor, _this_worker)
 
 
 def _this_worker() -> tuple[str, int]:

@@ -27,7 +27,7 @@ from bigtopic.types import Stats
 
 __all__ = [
     "AbleWorkers", "Arrays", "Executor", "ExecutorSpec", "MapReduceExecutor", "MemoryOfRun", "Until", "Updates",
-    "before_failure",
+    "before_failure", "reported",
 ]  # fmt: skip
 
 Arrays = Mapping[str, LazyArray | Overlay]
@@ -165,13 +165,7 @@ class MapReduceExecutor(Executor):
             ]
             if following is not None:
                 self._prefetch(following, cursor.pass_number)
-            try:
-                self._exchange(params, exchange, cursors, reports)
-            except BaseException as failure:
-                if reports:
-                    yield from before_failure(params, reports, failure)
-                raise
-            yield params, reports
+            yield from reported(params, reports, partial(self._exchange, params, exchange, cursors, reports))
             n_rounds += len(reports)
 
     def _exchange(
@@ -252,6 +246,17 @@ def _additions_together(
                 for array in arrays.values():
                     array.deferred, array.keeps_scale = None, False
                     array.fold_if_small()
+
+
+def reported(params: Params, reports: list[RoundReport], work: Callable[[], None]) -> Updates:
+    """Yield the params and the reports of rounds that `work` does; if it fails, of those done before."""
+    try:
+        work()
+    except BaseException as failure:
+        if reports:
+            yield from before_failure(params, reports, failure)
+        raise
+    yield params, reports
 
 
 def before_failure(params: Params, reports: list[RoundReport], failure: BaseException) -> Updates:

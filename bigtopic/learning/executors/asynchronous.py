@@ -218,6 +218,8 @@ class AsynchronousExecutor(Executor):
         end = None if until.max_seconds is None else time.perf_counter() + until.max_seconds
         rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
         rounds = islice(rounds, until.max_rounds)
+        if isinstance(self._place, Workers):
+            self._place.sender.begin_pass(cursor.pass_number)
         here, air = cursor, _Pass(self._place, rounds, shapes_of(params), self._in_order)
         try:
             while True:
@@ -338,18 +340,13 @@ class Workers:
     def read(self, rnd: Round, shapes: Mapping[str, Shape]) -> tuple[Any, Any]:
         """See `Place`."""
         alone = replace(rnd, slices=read_alone(rnd.slices))
-        minibatch = self._submit(READ, _read, self.sender.run(), alone, shapes)
-        return minibatch, self._submit(ROWS, _ids, minibatch)
+        minibatch = self.sender.submit(READ, _read, self.sender.run(), alone, shapes)
+        return minibatch, self.sender.submit(ROWS, _ids, minibatch)
 
     def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
         """See `Place`."""
-        return self._submit(PUSH, _push, self.sender.run(), minibatch, Opaque(arrays), cursor)
-
-    def _submit(self, prefix: str, work: Any, *arguments: Any) -> Any:
-        key = self.sender.key(prefix)
-        return self.client.submit(
-            work, *arguments, key=key, pure=False, retries=2, **self.sender.places().options()
-        )
+        arguments = self.sender.run(), minibatch, Opaque(arrays), cursor
+        return self.sender.submit(PUSH, _push, *arguments, update=cursor.step + 1)
 
     def result(self, future: Any) -> Any:
         """See `Place`."""

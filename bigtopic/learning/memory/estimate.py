@@ -209,11 +209,11 @@ class Memory(NamedTuple):
 
 def memory_of_workers(client: Any, known: Mapping[str, Memory]) -> dict[str, Memory]:
     """Memory of the workers whose memory is limited, by address; those in `known` are not asked again."""
-    described = workers.described(client)
+    described, allowed = workers.described(client), workers.chosen(client)
     found = {
         address: known.get(address, Memory(worker["nthreads"], worker["memory_limit"], PAUSES_AT, 0))
         for address, worker in described.items()
-        if worker["memory_limit"]
+        if worker["memory_limit"] and (allowed is None or address in allowed)
     }
     if found.keys() <= known.keys():
         return found

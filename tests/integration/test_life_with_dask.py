@@ -218,32 +218,20 @@ def test_keys_that_are_released_end_the_fit(name, learn, one_worker, monkeypatch
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the Dask scheduler at .* has no worker yet; bigtopic waits for the first")
 @pytest.mark.parametrize("name", RUNS)
-def test_an_adaptive_cluster_from_none_to_several_and_back(name, learn):
+def test_an_adaptive_cluster_starts_from_none_and_ends_with_none(name, learn):
     from dask.distributed import Client, LocalCluster
 
-    most: list[int] = [0]
     settings = {"n_workers": 0, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**settings) as made, Client(made, set_as_default=False) as client:
-        made.adapt(minimum=0, maximum=2, interval="200ms", target_duration="10ms")
+        made.adapt(minimum=0, maximum=2, interval="500ms")
         for _ in range(2):  # the second time, the first workers are gone
-            most[0] = 0
-            found = learn(
-                name, client, max_iter=200, callbacks=[lambda _: most.append(len(client.nthreads()))]
-            )
+            found = learn(name, client, max_iter=20)
+            assert client.nthreads()
+            if name != "asynchronous":
+                expected = learn(name, False, max_iter=20, n_threads=1)
+                np.testing.assert_array_equal(found.components_, expected.components_)
             while client.nthreads():
                 time.sleep(0.1)
-            assert max(most) == (1 if name == "whole" else 2)
-            if name != "asynchronous":
-                expected = learn(name, False, max_iter=200, n_threads=1)
-                np.testing.assert_array_equal(found.components_, expected.components_)
-        # the work ends before the first worker comes, as Dask is told
-    with (
-        dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}),
-        LocalCluster(**settings) as made,
-        Client(made, set_as_default=False) as client,
-        pytest.raises(bt.ClusterError, match="no-workers-timeout"),
-    ):
-        learn(name, client)
 
 
 @pytest.mark.slow

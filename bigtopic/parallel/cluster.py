@@ -392,7 +392,8 @@ def threads_of(client: Any) -> int:
 
 def threads_for_one(client: Any) -> int | None:
     """Threads for a task while all workers, on one machine, wait for it: as many as they have together; 1 if other
-    tasks may be at work, because this is one of them; None for its worker's own threads, if annotations choose workers."""
+    tasks may be at work, because this is one of them; None, the threads of its worker, if annotations choose workers.
+    """
     if _in_task():
         return 1
     return None if {"workers", "resources"} & workers.annotated().keys() else threads_of(client)

@@ -86,6 +86,8 @@ def addresses(client: Any) -> list[str]:
             if future.status != "error":
                 raise
             raise nobody_came(client, error) from error
+        finally:
+            future.release()  # a traceback may keep it, and its result would keep a worker of an adaptive cluster
     return list(client.nthreads())
 
 

@@ -305,9 +305,8 @@ class _ClientMap:
     def _give_up(self, futures: list[Any]) -> None:
         """Wait for tasks that have begun, which Dask cannot stop, so that they write nothing after this call; and for
         those that are next, but not where no worker can do them."""
-        ask = self._client.scheduler.get_task_status
-        states = self._client.sync(ask, keys=[f.key for f in futures], callback_timeout=GIVE_UP_SECONDS)
-        results.wait_for([f for f in futures if states[f.key] != "no-worker"], GIVE_UP_SECONDS)
+        states = results.states_of(self._client, futures)
+        results.wait_for([f for f in futures if states.get(f.key) != "no-worker"], GIVE_UP_SECONDS)
         for future in futures:
             future.cancel()
 

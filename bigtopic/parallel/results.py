@@ -17,7 +17,7 @@ from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import workers
 from bigtopic.parallel.workers import NO_WORKER, NONE_CHOSEN, PAUSED, fit_for_work
 
-__all__ = ["Arrivals", "Cancelled", "result_of", "sent", "wait_for"]
+__all__ = ["Arrivals", "Cancelled", "result_of", "sent", "states_of", "wait_for"]
 
 # Seconds between two looks: at the statuses of futures; at the workers, while data are sent, and while a result is
 # awaited.
@@ -131,14 +131,12 @@ class _Watch:
             When the scheduler has forgotten the task of a future, twice, as it may not know it yet: then nothing tells
             the client that there will be no result.
         """
-        pending = [future.key for future in futures if future.status == "pending"]
-        with suppress(TimeoutError, OSError, AttributeError):  # as the scheduler is gone
-            states = self._client.sync(self._client.scheduler.get_task_status, keys=pending)
-            forgotten = {key for key in pending if states.get(key) is None}
-            if forgotten & self._forgotten:
-                raise _cancelled(self._client, "released for this client by its scheduler")
-            self._forgotten = forgotten
         what, remedy = self.look() or ("", "")
+        states = states_of(self._client, [future for future in futures if future.status == "pending"])
+        forgotten = {key for key, state in states.items() if state is None}
+        if forgotten & self._forgotten:
+            raise _cancelled(self._client, "released for this client by its scheduler")
+        self._forgotten = forgotten
         if what and what not in self._told:
             self._told.add(what)
             warn(
@@ -173,6 +171,14 @@ class Arrivals:
                 return self._done.get(timeout=LOOK_SECONDS)
             if self._watch is not None:
                 self._watch.tell_of_lack(self._expected)
+
+
+def states_of(client: Any, futures: Sequence[Any]) -> dict[Any, str | None]:
+    """The scheduler's state of each task, None for one that it does not know; {} if it cannot be asked."""
+    with suppress(OSError, AttributeError):  # it does not answer, or is gone
+        ask, keys = client.scheduler.get_task_status, [future.key for future in futures]
+        return dict(client.sync(ask, keys=keys, callback_timeout=workers.UNHEARD_SECONDS))
+    return {}
 
 
 def wait_for(futures: Sequence[Any], seconds: float) -> None:

@@ -20,6 +20,7 @@ import bigtopic as bt
 from bigtopic.errors import BigtopicWarning
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, graph_tasks, sending, whole
+from bigtopic.learning.memory import estimate
 from bigtopic.parallel import cluster, results, workers
 from bigtopic.parallel.results import Cancelled
 
@@ -149,6 +150,16 @@ def test_preferred_workers_are_a_preference(three_workers):
         assert workers.places(three_workers) == workers.Places()
     with dask.annotate(workers=there[:2]):
         assert workers.places(three_workers, there[1:]).only == there[1:2]
+
+
+def test_the_memory_of_workers_that_are_not_chosen_does_not_matter(three_workers, monkeypatch):
+    there = {
+        address: {**worker, "memory_limit": 10}
+        for address, worker in workers.described(three_workers).items()
+    }
+    monkeypatch.setattr(workers, "described", lambda *_: there)
+    with dask.annotate(workers=list(there)[:1]):
+        assert list(estimate.memory_of_workers(three_workers, {})) == list(there)[:1]
 
 
 @pytest.mark.parametrize("name", ["graphs", "transform"])

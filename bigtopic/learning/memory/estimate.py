@@ -146,7 +146,8 @@ class WorkerMemory:
 
     def _refuses(self) -> bool:
         """Whether too few workers can hold their tasks."""
-        return bool(self._small) and (self._uses_all or self._small.keys() >= self._client.nthreads().keys())
+        allowed = workers.chosen(self._client) or self._client.nthreads()
+        return bool(self._small) and (self._uses_all or self._small.keys() >= {*allowed})
 
     def able(self) -> list[str] | None:
         """Addresses of the workers that can hold the tasks; None if all of them can, or none.

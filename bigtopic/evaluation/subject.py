@@ -101,7 +101,7 @@ def over_blocks(
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
     with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
         for n_docs, result in bounded_map(
-            _run, corpus.spans(n_entries), shared=(_Task(measure, texts),), **workers
+            _run, corpus.spans(n_entries), shared=(_Task(measure, texts),), name="bt-measure", **workers
         ):
             progress.update(n_docs)
             yield result

@@ -81,7 +81,11 @@ def infer(
     if client is None and len(tasks) < 4 * (n_threads or 2):
         tasks = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
     over = partial(
-        cluster.bounded_map, _infer_task, client=client, n_threads=n_threads or cluster.default_threads()
+        cluster.bounded_map,
+        _infer_task,
+        client=client,
+        n_threads=n_threads or cluster.default_threads(),
+        name="bt-infer",
     )
     context, arrays, n_done, published = _Context(corpus.parts, work, seed), model.estimates(), 0, None
     with corpus_in_reach(client, corpus):

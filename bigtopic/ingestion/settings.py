@@ -74,4 +74,6 @@ class Workers:
         if self.client is not None:
             function = in_sight_of(self.files, function, REMEDY)
         with files_in_reach(self.client):
-            yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)
+            yield from bounded_map(
+                function, items, client=self.client, n_threads=self.n_threads, name="bt-ingest"
+            )

@@ -51,6 +51,11 @@ class SliceTask:
     ref: SliceRef
     iteration: Iteration
 
+    @property
+    def update(self) -> int:
+        """Number of the update that it is for, from 1."""
+        return self.iteration.step
+
     def prefetch(self, place: Place) -> None:
         """Begin to read what the task needs."""
         place.documents.prefetch(self.ref)
@@ -66,6 +71,11 @@ class ShareTask:
     """The changes of a replica in an exchange. The replica handles the state of its documents."""
 
     share: Share
+
+    @property
+    def update(self) -> int:
+        """Number of its first update, from 1."""
+        return self.share.cursors[0].step + 1
 
     def prefetch(self, place: Place) -> None:
         """Begin to read what the task needs."""

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain, count, islice
 from threading import Thread
@@ -27,11 +27,13 @@ __all__ = [
     "bounded_map",
     "cluster_errors",
     "default_threads",
+    "new_span",
     "repeated",
     "resolve_client",
     "rest",
     "send",
     "this_worker",
+    "threads_for_one",
     "threads_here",
     "threads_of",
 ]
@@ -47,7 +49,9 @@ Result = TypeVar("Result")
 
 
 def default_threads() -> int:
-    """Processors this process may use."""
+    """Processors this process may use; in a Dask task 1, because its worker has other threads for other tasks."""
+    if _in_task():
+        return 1
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every platform
@@ -57,7 +61,8 @@ def default_threads() -> int:
 def resolve_client(client: Any = None) -> Any:
     """The client to use: the one given, `Client.current()` when there is one, else None (threads in process).
 
-    `client=False` means threads even when a client is around. A string is a scheduler's address.
+    `client=False` means threads even when a client is around. A string is a scheduler's address. A Dask task that gets
+    a client leaves its worker's pool of threads: it will wait for tasks that may need this thread.
 
     Raises
     ------
@@ -78,7 +83,22 @@ def resolve_client(client: Any = None) -> Any:
             client = Client.current()
         except ValueError:
             return None
-    return _connected(client) if isinstance(client, str) else _checked(client)
+    client = _connected(client) if isinstance(client, str) else _checked(client)
+    if _in_task():
+        from dask.distributed import secede
+
+        with suppress(KeyError):  # it has left, as in `worker_client`
+            secede()
+    return client
+
+
+def _in_task() -> bool:
+    """Whether this thread is at work on a Dask task, not on an actor, which has one thread."""
+    if "distributed.worker" not in sys.modules:
+        return False
+    from distributed.utils import thread_state
+
+    return hasattr(thread_state, "key") and not getattr(thread_state, "actor", False)
 
 
 def _checked(client: Any) -> Any:
@@ -172,6 +192,7 @@ def cluster_errors(client: Any) -> Iterator[None]:
         yield
         return
     from dask.distributed import KilledWorker
+    from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
     try:
         yield
@@ -183,6 +204,8 @@ def cluster_errors(client: Any) -> Iterator[None]:
                 f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
                 f"again, or {ON_THREADS}"
             ) from error
+        if isinstance(error, (NoValidWorkerError, NoWorkerError)):
+            raise workers.nobody_came(client, error) from error
         if isinstance(error, (LOST, KilledWorker)):
             raise ClusterError(
                 f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "
@@ -213,16 +236,18 @@ def bounded_map(
     client: Any = None,
     n_threads: int = 1,
     n_in_flight: int | None = None,
+    name: str = "bt-map",
 ) -> Iterator[Any]:
     """Results of `function(*shared, item)` in the order of the items, at most `n_in_flight` being computed or waiting.
 
     `items` is consumed no further ahead than that, which bounds memory. The default is twice the workers' threads.
-    `shared` travels to a cluster once, and again when it was lost with a worker.
+    `shared` travels to a cluster once, and again when it was lost with a worker. `name` is what Dask's dashboard shows:
+    one of a few, because the scheduler remembers each for good.
     """
     task = partial(function, *shared)
     if client is not None:
         with cluster_errors(client):
-            yield from _ClientMap(function, shared, client).results(
+            yield from _ClientMap(function, shared, client, name).results(
                 items, n_in_flight or 2 * threads_of(client)
             )
     elif n_threads <= 1:
@@ -255,9 +280,11 @@ def _map_on_threads(
 class _ClientMap:
     """The map on a Dask client: items in flight with their futures, oldest first."""
 
-    def __init__(self, function: Callable[..., Any], shared: tuple[Any, ...], client: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], client: Any, prefix: str
+    ) -> None:
         check_workers(client)
-        self._function, self._shared, self._client = function, shared, client
+        self._function, self._shared, self._client, self._prefix = function, shared, client, prefix
         self._name = new_name()
         self._numbers = count()
         self._sent = self._send()
@@ -276,8 +303,10 @@ class _ClientMap:
                 self._give_up([future for _, future, _ in self._waiting])
 
     def _give_up(self, futures: list[Any]) -> None:
-        """Wait for tasks that have begun, which Dask cannot stop, so that they write nothing after this call."""
-        results.wait_for(futures, GIVE_UP_SECONDS)
+        """Wait for tasks that have begun, which Dask cannot stop, so that they write nothing after this call; and for
+        those that are next, but not where no worker can do them."""
+        states = results.states_of(self._client, futures)
+        results.wait_for([f for f in futures if states.get(f.key) != "no-worker"], GIVE_UP_SECONDS)
         for future in futures:
             future.cancel()
 
@@ -286,10 +315,9 @@ class _ClientMap:
 
     def _submit(self, item: Any) -> tuple[Any, workers.Places]:
         check_workers(self._client)
-        # the same prefix for all maps: the scheduler remembers each for good
-        key = task_key("bt-map", self._name, next(self._numbers))
+        key = task_key(self._prefix, self._name, next(self._numbers))
         places = workers.places(self._client)
-        options = {"key": key, "pure": False, "retries": 2, **places.options()}
+        options = {"key": key, "pure": False, **places.options()}
         return self._client.submit(_resting, self._function, *self._sent, item, **options), places
 
     def _oldest(self) -> Any:
@@ -320,6 +348,7 @@ def send(client: Any, data: Any) -> Any:
         time.sleep(seconds)
         # Adaptive clusters start workers for tasks, not for data, and retire workers without a task
         task = None if client.nthreads() and failure is None else _held(client)
+        workers.addresses(client)
         try:
             return results.sent(client, key, data, workers.NO_WORKERS_SECONDS / 4)
         except OSError as error:
@@ -359,6 +388,24 @@ def this_worker() -> Any:
 def threads_of(client: Any) -> int:
     """Threads that the workers of a cluster have together."""
     return max(1, sum(client.nthreads().values()))
+
+
+def threads_for_one(client: Any) -> int | None:
+    """Threads for a task while all workers, on one machine, wait for it: as many as they have together; 1 if other
+    tasks may be at work, because this is one of them; None, the threads of its worker, if annotations choose workers.
+    """
+    if _in_task():
+        return 1
+    return None if {"workers", "resources"} & workers.annotated().keys() else threads_of(client)
+
+
+def new_span(name: str, outer: Any = None) -> Any:
+    """The annotation of tasks of a new span, which Dask shows apart; in another span, or in the caller's."""
+    import dask
+    from dask.distributed import span
+
+    with dask.annotate(span=outer) if outer else nullcontext(), span(name):
+        return workers.annotated()["span"]
 
 
 def rest() -> None:

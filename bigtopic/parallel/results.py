@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakSet
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import workers
-from bigtopic.parallel.workers import NO_WORKER, PAUSED, fit_for_work
+from bigtopic.parallel.workers import NO_WORKER, NONE_CHOSEN, PAUSED, fit_for_work
 
-__all__ = ["Arrivals", "Cancelled", "result_of", "sent", "wait_for"]
+__all__ = ["Arrivals", "Cancelled", "result_of", "sent", "states_of", "wait_for"]
 
 # Seconds between two looks: at the statuses of futures; at the workers, while data are sent, and while a result is
 # awaited.
@@ -49,9 +50,9 @@ def result_of(client: Any, future: Any, only: Sequence[str] | None = None) -> An
     watch = _Watch(client)
 
     def look() -> None:
-        if only is not None and future.status == "pending" and not set(only) & client.nthreads().keys():
+        if only and future.status == "pending" and not set(only) & client.nthreads().keys():
             raise CancelledError("the workers that can run bigtopic are gone")
-        watch.tell_of_lack()
+        watch.tell_of_lack([future])
 
     with _failures_released(client, [future]):
         while True:
@@ -90,11 +91,14 @@ def _refuse_cancelled(client: Any, error: CancelledError) -> None:
             if reason == "scheduler-restart"
             else "by Client.cancel, from any process"
         )
-        raise Cancelled(
-            f"the tasks of this work were cancelled on the Dask scheduler at {client.scheduler.address} ({how}); a "
-            "model that was learning is valid, and holds the updates before: call partial_fit, or resume from a "
-            "checkpoint"
-        ) from error
+        raise _cancelled(client, how) from error
+
+
+def _cancelled(client: Any, how: str) -> Cancelled:
+    return Cancelled(
+        f"the tasks of this work were cancelled on the Dask scheduler at {client.scheduler.address} ({how}); a model "
+        "that was learning is valid, and holds the updates before: call partial_fit, or resume from a checkpoint"
+    )
 
 
 def _cancelled_recently(client: Any) -> bool:
@@ -111,14 +115,28 @@ class _Watch:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._told: set[str] = set()
+        self._forgotten: set[Any] = set()  # tasks that the scheduler did not know at the last look
 
     def look(self) -> tuple[str, str] | None:
         """What the cluster lacks to do any work, and what to do about it. Warns of silent workers."""
-        return _lack(workers.look(self._client).workers)
+        found = workers.look(self._client).workers
+        return _lack(found) or (NONE_CHOSEN if workers.chosen(self._client) == [] else None)
 
-    def tell_of_lack(self) -> None:
-        """Warn of what the cluster lacks to do any work, if it has not been told."""
+    def tell_of_lack(self, futures: Iterable[Any]) -> None:
+        """Warn of what the cluster lacks to do any work, if it has not been told.
+
+        Raises
+        ------
+        Cancelled
+            When the scheduler has forgotten the task of a future, twice, as it may not know it yet: then nothing tells
+            the client that there will be no result.
+        """
         what, remedy = self.look() or ("", "")
+        states = states_of(self._client, [future for future in futures if future.status == "pending"])
+        forgotten = {key for key, state in states.items() if state is None}
+        if forgotten & self._forgotten:
+            raise _cancelled(self._client, "released for this client by its scheduler")
+        self._forgotten = forgotten
         if what and what not in self._told:
             self._told.add(what)
             warn(
@@ -138,18 +156,29 @@ class Arrivals:
     def __init__(self, client: Any = None) -> None:
         self._watch = None if client is None else _Watch(client)
         self._done: SimpleQueue[Any] = SimpleQueue()
+        self._expected: WeakSet[Any] = WeakSet()
 
     def expect(self, future: Any, what: Any) -> None:
         """Report `what` when the future is done, failed or cancelled."""
+        self._expected.add(future)
         future.add_done_callback(lambda _: self._done.put(what))
 
     def next(self) -> Any:
-        """Wait for the next one. Warns once where it waits for workers: all are gone or paused, or one is silent."""
+        """Wait for the next one. Warns once where it waits for workers: all are gone or paused, or one is silent.
+        Raises `Cancelled` where the scheduler has forgotten a task."""
         while True:
             with suppress(Empty):
                 return self._done.get(timeout=LOOK_SECONDS)
             if self._watch is not None:
-                self._watch.tell_of_lack()
+                self._watch.tell_of_lack(self._expected)
+
+
+def states_of(client: Any, futures: Sequence[Any]) -> dict[Any, str | None]:
+    """The scheduler's state of each task, None for one that it does not know; {} if it cannot be asked."""
+    with suppress(OSError, AttributeError):  # it does not answer, or is gone
+        ask, keys = client.scheduler.get_task_status, [future.key for future in futures]
+        return dict(client.sync(ask, keys=keys, callback_timeout=workers.UNHEARD_SECONDS))
+    return {}
 
 
 def wait_for(futures: Sequence[Any], seconds: float) -> None:

@@ -2,6 +2,9 @@
 
 Keys of tasks and data are random, because Dask takes equal keys for the same task, whichever client they come from.
 Their prefixes are few, because the scheduler remembers each for good.
+
+What the caller asks of Dask's tasks (`dask.annotate`) holds for the tasks of this package: Dask adds annotations to
+each task, and `Places` does not override them.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from bigtopic.errors import ON_THREADS, ClusterError, warn
 
 __all__ = [
     "ANSWER_SECONDS",
+    "NONE_CHOSEN",
     "NO_WORKER",
     "NO_WORKERS_SECONDS",
     "PAUSED",
@@ -31,17 +35,20 @@ __all__ = [
     "Places",
     "addresses",
     "ask",
+    "chosen",
     "described",
     "fit_for_work",
     "look",
     "new_name",
     "no_workers",
+    "nobody_came",
     "places",
     "silent",
     "task_key",
 ]
 
-NO_WORKERS_SECONDS = 30
+NO_WORKERS_SECONDS = 30  # without a worker that accepts work, or can run this package
+RETRIES = 2  # of a task that fails
 FIRST_WORKER_SECONDS = 2  # without a worker, before a warning
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 ALONE_SECONDS = 5  # for another answer
@@ -53,6 +60,10 @@ _NOBODY: Mapping[str, Any] = {}
 _unfit: WeakKeyDictionary[Any, dict[str, Exception]] = WeakKeyDictionary()
 _had_fit: WeakSet[Any] = WeakSet()  # clients of which a worker has answered
 NO_WORKER = "no worker", "start workers, unless the cluster starts them itself"
+NONE_CHOSEN = (
+    "no worker that dask.annotate allows",
+    "start one with these resources, or of this name or address (workers)",
+)
 _SAME_PACKAGES = "install the packages of this process, in the same versions, on every worker"
 PAUSED = (
     "no worker that accepts work",
@@ -63,34 +74,48 @@ PAUSED = (
 def addresses(client: Any) -> list[str]:
     """Addresses of the workers; waits for the first, and says so after `FIRST_WORKER_SECONDS`.
 
+    It waits as long as Dask does for a task that no worker can do (`distributed.scheduler.no-workers-timeout`): by
+    default without limit, because a cluster may start machines first.
+
     Raises
     ------
     ClusterError
-        When there is still none after `NO_WORKERS_SECONDS`.
+        When there is none in that time.
     """
     if not client.nthreads():
         # A task, because adaptive clusters start workers for nothing else
         future = client.submit(bool, key=task_key("bt-hello", new_name()), pure=False)
         try:
             _wait_for_the_first(client, future)
-        except TimeoutError as error:
-            if not client.nthreads():  # one that has come may be busy with tasks of other clients
-                raise no_workers(client) from error
+        except Exception as error:
+            if future.status != "error":
+                raise
+            raise nobody_came(client, error) from error
+        finally:
+            future.release()  # a traceback may keep it, and its result would keep a worker of an adaptive cluster
     return list(client.nthreads())
 
 
 def _wait_for_the_first(client: Any, future: Any) -> None:
-    """Wait until a worker has done a task."""
-    silent = min(FIRST_WORKER_SECONDS, NO_WORKERS_SECONDS)
+    """Wait until there is a worker that has done a task, or may be busy with tasks of other clients."""
     with suppress(TimeoutError):
-        future.result(silent)
+        future.result(FIRST_WORKER_SECONDS)
         return
-    if left := NO_WORKERS_SECONDS - silent:
-        warn(
-            f"the Dask scheduler at {client.scheduler.address} has no worker yet; bigtopic waits up to "
-            f"{NO_WORKERS_SECONDS} seconds for the first: {NO_WORKER[1]}"
-        )
-    future.result(left)
+    warn(
+        f"the Dask scheduler at {client.scheduler.address} has no worker yet; bigtopic waits for the first: "
+        f"{NO_WORKER[1]}"
+    )
+    while not client.nthreads():
+        with suppress(TimeoutError):
+            future.result(1)
+
+
+def nobody_came(client: Any, error: Exception) -> ClusterError:
+    """The error for a task that Dask gave up because no worker could do it."""
+    return ClusterError(
+        f"the Dask scheduler at {client.scheduler.address} gave up waiting for a worker, as its setting "
+        f"distributed.scheduler.no-workers-timeout says ({error}); {NO_WORKER[1]}, or {ON_THREADS}"
+    )
 
 
 def no_workers(client: Any) -> ClusterError:
@@ -140,34 +165,60 @@ class Places(NamedTuple):
     Attributes
     ----------
     preferred : addresses of the workers to prefer; None for any
-    only : addresses of the workers that can run it, where some cannot; None for any
+    only : addresses of the workers that can run it, where some cannot; empty where Dask waits for one; None for any
     """
 
     preferred: Sequence[str] | None = None
     only: Sequence[str] | None = None
 
     def options(self) -> dict[str, Any]:
-        """The same as Dask takes it."""
+        """The same as Dask takes it, and further attempts at a task that fails."""
+        own = {} if "retries" in annotated() else {"retries": RETRIES}
         if self.only is not None:
-            return {"workers": list(self.only), "allow_other_workers": False}
-        return {"workers": self.preferred, "allow_other_workers": self.preferred is not None}
+            return {**own, "workers": list(self.only), "allow_other_workers": False}
+        return {**own, "workers": self.preferred, "allow_other_workers": self.preferred is not None}
 
 
 def places(client: Any, preferred: Sequence[str] | None = None) -> Places:
-    """Where a task may run now: on the `preferred` workers if possible, or on any.
+    """Where a task may run now: on the `preferred` workers if possible, or on any that the caller has `chosen`. If none
+    of these is there, Dask waits for one.
 
     Raises
     ------
     CancelledError
         As `fit_for_work`.
     """
-    if not (known := _unfit.get(client)):
+    there, wanted = list(client.nthreads()), chosen(client)
+    if wanted is None and _unfit.get(client, {}).keys().isdisjoint(there):
         return Places(preferred)
-    there = list(client.nthreads())
-    if known.keys().isdisjoint(there):
-        return Places(preferred)
-    fit = fit_for_work(client, there)
+    fit = [worker for worker in fit_for_work(client, there) if wanted is None or worker in wanted]
+    if not fit:
+        return Places(only=())
     return Places(preferred, [worker for worker in fit if preferred is None or worker in preferred] or fit)
+
+
+def chosen(client: Any) -> list[str] | None:
+    """Addresses of the workers that `dask.annotate(workers=..., resources=...)` allows; None without these. Dask itself
+    gives a task that prefers a worker to this worker, also if it does not have the resources."""
+    annotations = annotated()
+    names = () if annotations.get("allow_other_workers") else annotations.get("workers", ())
+    needs = annotations.get("resources", {})
+    if callable(names) or callable(needs) or not (names or needs):
+        return None
+    return [
+        address
+        for address, worker in described(client).items()
+        if not names
+        or not {address, address.rpartition("/")[2], str(worker["name"]), worker["host"]}.isdisjoint(names)
+        if all(worker["resources"].get(resource, 0) >= amount for resource, amount in needs.items())
+    ]
+
+
+def annotated() -> dict[str, Any]:
+    """The annotations that Dask adds to each task from here."""
+    import dask
+
+    return dict(dask.get_annotations())
 
 
 def fit_for_work(client: Any, workers: Sequence[str]) -> list[str]:

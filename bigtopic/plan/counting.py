@@ -56,6 +56,7 @@ def _counted(
         shared=(size,),
         client=client,
         n_threads=n_threads or default_threads(),
+        name="bt-count",
     ):
         document_frequency[ids] += df
         frequency[ids] += tf

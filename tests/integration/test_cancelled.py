@@ -24,6 +24,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "whole": {"method": "online-vb", "batch_size": 100},
     "graphs": {"method": "vb", "tol": 0.0},
     "replicas": {"method": "online-vb", "batch_size": 2, "replicas": 2, "replica_updates": 4},
+    "asynchronous": {"method": "dsgs", "batch_size": 50},
 }
 
 
@@ -114,6 +115,33 @@ def test_a_map_whose_tasks_are_cancelled(one_worker):
         pytest.raises(Cancelled, match="tasks of this work were cancelled"),
     ):
         list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["transform", "evaluate", "ingest"])
+def test_other_work_whose_tasks_are_cancelled(name, corpus, one_worker, tmp_path, monkeypatch):
+    """An ingest leaves the store as it was."""
+    texts = ["a boat on the river", "the choir at the opera"] * 20
+    before = bt.ingest(texts, tmp_path / "texts.zarr", client=False, max_df=1.0)
+    model = LDA(4, max_iter=1, batch_size=100, client=one_worker).fit(corpus)
+    work: dict[str, Callable[[], Any]] = {
+        "transform": lambda: model.transform(corpus),
+        "evaluate": lambda: bt.evaluate.log_predictive(model, corpus, client=one_worker),
+        "ingest": lambda: bt.ingest(texts, before.url, client=one_worker, overwrite=True, max_df=1.0),
+    }
+    monkeypatch.setattr(cluster, "_resting", _slowly)
+    with (
+        _cancelling(lambda: by_others(one_worker)),
+        pytest.raises(Cancelled, match="tasks of this work were cancelled"),
+    ):
+        work[name]()
+    after = bt.open_corpus(before.url)
+    assert after.fingerprint == before.fingerprint and after.verify()
+
+
+def _slowly(function: Callable[..., Any], *arguments: Any) -> Any:
+    time.sleep(1.0)
+    return function(*arguments)
 
 
 def test_the_run_resumes_from_its_checkpoint(corpus, one_worker, tmp_path, monkeypatch):

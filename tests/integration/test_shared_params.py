@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 
 from bigtopic import methods as table
@@ -94,14 +95,16 @@ def test_a_cluster_that_starts_workers_when_there_are_tasks(corpus):
         assert learn(corpus, client) == learn(corpus)
 
 
-def test_a_cluster_that_never_has_workers_is_an_error(corpus, monkeypatch):
-    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 0.2)
-    with hosts.scheduler() as client:
+def test_a_cluster_that_never_has_workers_is_an_error(corpus):
+    """If Dask is told how long a task without workers may wait."""
+    with dask.config.set({"distributed.scheduler.no-workers-timeout": "0.2s"}), hosts.scheduler() as client:
         for work in (
             lambda: learn(corpus, client),
             lambda: list(cluster.bounded_map(abs, [1], client=client)),
         ):
-            with pytest.raises(ClusterError, match="has had no worker"):
+            with pytest.raises(
+                ClusterError, match=r"gave up waiting for a worker, as its setting .*no-workers-timeout"
+            ):
                 work()
 
 

@@ -320,7 +320,7 @@ def test_data_on_their_way_to_silent_workers_alone_say_so(impatient):
 
 
 def test_a_first_worker_that_is_busy_is_a_worker(monkeypatch):
-    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 3.0)
+    monkeypatch.setattr(workers, "FIRST_WORKER_SECONDS", 0.2)
     with hosts.scheduler() as client, ExitStack() as stack:
         others = client.submit(time.sleep, 6, pure=False, priority=10)
         joining = threading.Timer(0.5, lambda: stack.enter_context(hosts.worker(client)))
@@ -336,7 +336,7 @@ def test_a_fit_that_waits_for_the_first_worker_says_so(corpus, monkeypatch):
     with hosts.scheduler() as client, ExitStack() as stack:
         joining = threading.Timer(1.0, lambda: stack.enter_context(hosts.worker(client)))
         joining.start()
-        with pytest.warns(BigtopicWarning, match="has no worker yet; bigtopic waits up to 30 seconds"):
+        with pytest.warns(BigtopicWarning, match="has no worker yet; bigtopic waits for the first: start"):
             LDA(4, max_iter=1, client=client).fit(corpus)
         joining.join()
 

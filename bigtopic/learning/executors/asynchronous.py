@@ -193,6 +193,8 @@ class AsynchronousExecutor(Executor):
         end = None if until.max_seconds is None else time.perf_counter() + until.max_seconds
         rounds = self.run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
         rounds = islice(rounds, until.max_rounds)
+        if isinstance(self._place, Workers):
+            self._place.sender.begin_pass(cursor.pass_number)
         here, air = cursor, _Pass(self._place, rounds, pushes.shapes_of(params), self._in_order)
         try:
             while True:
@@ -330,14 +332,14 @@ class Workers:
 
     def push(self, minibatch: Any, arrays: Mapping[str, LazyArray], cursor: Cursor) -> Any:
         """See `Threads`."""
-        return self._submit(PUSH, _push, self.sender.run(), minibatch, Opaque(arrays), cursor)
+        arguments = self.sender.run(), minibatch, Opaque(arrays), cursor
+        return self._submit(PUSH, _push, *arguments, update=cursor.step + 1)
 
-    def _submit(self, prefix: str, work: Any, *arguments: Any) -> Any:
+    def _submit(self, prefix: str, work: Any, *arguments: Any, update: int | None = None) -> Any:
         import dask
 
-        options = {"key": self.sender.key(prefix), "pure": False, "retries": 2, **self._look().options()}
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):  # rows may be many
-            return self.client.submit(work, *arguments, **options)
+            return self.sender.submit(prefix, work, *arguments, update=update, places=self._look())
 
     def result(self, future: Any) -> Any:
         """See `Threads`."""

@@ -66,6 +66,7 @@ class GraphExecutor(MapReduceExecutor):
     def advance(self, params: Params, cursor: Cursor, until: Until) -> Updates:
         """See `Executor.advance`."""
         begun = time.perf_counter()
+        self._sender.begin_pass(cursor.pass_number)
         if (n_whole := self._n_whole(cursor)) > 0:
             assert self._whole is not None
             wanted = n_whole if until.max_rounds is None else min(n_whole, until.max_rounds)
@@ -112,7 +113,8 @@ class GraphExecutor(MapReduceExecutor):
             ]
         shared = self._sender.publish(arrays)
         try:
-            return self._of_graph(shared)
+            with self._sender.in_span():
+                return self._of_graph(shared)
         finally:
             if isinstance(shared, sharing.MappedArrays):
                 shared.remove()
@@ -126,7 +128,7 @@ class GraphExecutor(MapReduceExecutor):
         run, workers, before = self._sender.run(), iter(self._workers or ()), iter(self._states)
         graphs, states = [], []
         for own in self._nodes:
-            name, where = self._sender.name(), list(islice(workers, len(own)))
+            name, where = self._sender.name(own[0][0].update), list(islice(workers, len(own)))
             if self._remembers_rounds and isinstance(own[0][0], SliceTask):
                 graph, left = remembering_graph(run, own, shared, list(islice(before, len(own))), name, where)
                 states += left
@@ -149,8 +151,8 @@ class GraphExecutor(MapReduceExecutor):
 
         self._places = self._sender.places()
         together = HighLevelGraph.merge(*(graph.dask for graph in graphs))
-        options = {"retries": 2, **self._places.options()}
-        return self._client.get(together, [graph.key for graph in graphs], sync=False, **options)
+        keys = [graph.key for graph in graphs]
+        return self._client.get(together, keys, sync=False, **self._places.options())
 
     def _result(self, computed: Any) -> Any:
         return computed if self._client is None else result_of(self._client, computed, self._places.only)

@@ -7,9 +7,11 @@ take about 20 MB.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.base import AbleWorkers
@@ -26,6 +28,7 @@ __all__ = ["REPEATED", "Sender"]
 
 Result = TypeVar("Result")
 
+MOST_SPANS = 100
 REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight)
 
 
@@ -49,11 +52,13 @@ class Sender:
         self._prefixes = prefixes
         self._run_future: Any = None
         self._held: list[Any] = []  # futures
+        self._run_span, self._span, self._n_spans, self._pass_number = None, None, 0, -1
         self._name = new_name()
         self._count = 0
         self.able: AbleWorkers = _all
         if client is not None:
             check_workers(client)
+            self._run_span = cluster.new_span("bigtopic")
         self.shares_files = client is None or shares_files(client, sharing.places())
 
     def run(self) -> Any:
@@ -62,17 +67,60 @@ class Sender:
             return self._run
         if self._run_future is None:
             self._run_future = cluster.send(self._client, self._run)
-            self._hold_groups()
         return self._run_future
 
+    def begin_pass(self, number: int) -> None:
+        """Let the tasks from here on belong to a pass: by their keys, and by a span, which Dask shows apart. A run has
+        at most `MOST_SPANS`, because the scheduler keeps about 12 kB of each."""
+        if self._client is None or number == self._pass_number:
+            return
+        self._pass_number = number
+        if self._n_spans == MOST_SPANS:
+            return
+        self._n_spans += 1
+        self._held.clear()
+        with cluster.cluster_errors(self._client):
+            self._client.sync(asyncio.sleep, 0)  # until they are released: a group of tasks stays in its span
+            self._span = cluster.new_span(f"pass {number + 1}", self._run_span)
+            with self.in_span():
+                self._hold_groups()
+
+    def in_span(self, **annotations: Any) -> AbstractContextManager[None]:
+        """Tasks that are made in here belong to the span of the pass, and have these annotations."""
+        import dask
+
+        if self._span is not None:
+            annotations["span"] = self._span
+        return cast(AbstractContextManager[None], dask.annotate(**annotations))
+
     def _hold_groups(self) -> None:
-        """Hold a task of each prefix during the run, so that its group of tasks lasts as long. A group ends with its
+        """Hold a task of each prefix during the pass, so that its group of tasks lasts as long. A group ends with its
         last task, which would be in each round, and the scheduler keeps kilobytes of every group that has ended
         (`distributed.spans`)."""
-        self._held.clear()
         for prefix in self._prefixes:
-            key = task_key(prefix, f"{self._name}-held")
+            key = f"{self.key(prefix)}-held"
             self._held.append(self._client.submit(bool, key=key, pure=False))
+
+    def submit(
+        self,
+        prefix: str,
+        work: Any,
+        *arguments: Any,
+        update: int | None = None,
+        again: bool = True,
+        places: workers.Places | None = None,
+    ) -> Any:
+        """The future of a task, on any worker where it may run now.
+
+        Parameters
+        ----------
+        update : number of the first update that it makes, for its key
+        again : whether Dask may repeat it when it has failed
+        places : where it may run; None to ask the scheduler
+        """
+        with self.in_span(**({} if again else {"retries": 0})):
+            options = (self.places() if places is None else places).options()
+            return self._client.submit(work, *arguments, key=self.key(prefix, update), pure=False, **options)
 
     def publish(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them: in files, or sent where files cannot be written or found."""
@@ -99,14 +147,15 @@ class Sender:
         """Where tasks may run now."""
         return workers.places(self._client, self.able())
 
-    def key(self, prefix: str) -> str:
+    def key(self, prefix: str, update: int | None = None) -> str:
         """A new key."""
-        return task_key(prefix, self.name())
+        return task_key(prefix, self.name(update))
 
-    def name(self) -> str:
-        """A new name for the keys of a graph, which no other client makes."""
+    def name(self, update: int | None = None) -> str:
+        """A new name for the keys of a graph, which no other client makes. It begins with what they are for."""
         self._count += 1
-        return f"{self._name}{self._count}"
+        what = f"pass-{self._pass_number + 1}-" if self._pass_number >= 0 else ""
+        return f"{what}{'' if update is None else f'update-{update}-'}{self._name}{self._count}"
 
     def repeated(self, work: Callable[[], Result]) -> Result:
         """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.

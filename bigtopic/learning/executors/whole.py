@@ -65,6 +65,7 @@ class WholeExecutor(Executor):
                 seconds = min(seconds, until.max_seconds - (time.perf_counter() - begun))
                 if seconds <= 0:
                     return
+            self._sender.begin_pass(cursor.pass_number)
             arrays, reports = self._chunk(params, cursor, left, seconds)
             moved: Params | None = None
             try:
@@ -98,11 +99,11 @@ class WholeExecutor(Executor):
     def _attempt(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Any, list[RoundReport]]:
-        shared, places = self._share(params), self._sender.places()
-        shares_files = self._sender.shares_files
+        shared, shares_files = self._share(params), self._sender.shares_files
         # On one machine the other workers wait for the one that has the rounds, so it has their threads too
-        n_threads = cluster.threads_of(self._client) if shares_files else None
-        future = self._client.submit(
+        n_threads = cluster.threads_for_one(self._client) if shares_files else None
+        future = self._sender.submit(
+            PREFIX,
             _run_rounds,
             self._sender.run(),
             shared,
@@ -110,13 +111,12 @@ class WholeExecutor(Executor):
             max_rounds,
             max_seconds,
             n_threads,
-            key=self._sender.key(PREFIX),
-            pure=False,
+            update=cursor.step + 1,
             # A retry could not claim the arrays again, and its error would hide the first one
-            retries=0 if shares_files else 2,
-            **places.options(),
+            again=not shares_files,
         )
-        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future, places.only)
+        only = self._sender.places().only
+        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future, only)
         return returned
 
     def _taken(self, params: Params, arrays: Any) -> Params:

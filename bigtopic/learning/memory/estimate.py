@@ -146,7 +146,8 @@ class WorkerMemory:
 
     def _refuses(self) -> bool:
         """Whether too few workers can hold their tasks."""
-        return bool(self._small) and (self._uses_all or self._small.keys() >= self._client.nthreads().keys())
+        allowed = workers.chosen(self._client) or self._client.nthreads()
+        return bool(self._small) and (self._uses_all or self._small.keys() >= {*allowed})
 
     def able(self) -> list[str] | None:
         """Addresses of the workers that can hold the tasks; None if all of them can, or none.
@@ -209,11 +210,11 @@ class Memory(NamedTuple):
 
 def memory_of_workers(client: Any, known: Mapping[str, Memory]) -> dict[str, Memory]:
     """Memory of the workers whose memory is limited, by address; those in `known` are not asked again."""
-    described = workers.described(client)
+    described, allowed = workers.described(client), workers.chosen(client)
     found = {
         address: known.get(address, Memory(worker["nthreads"], worker["memory_limit"], PAUSES_AT, 0))
         for address, worker in described.items()
-        if worker["memory_limit"]
+        if worker["memory_limit"] and (allowed is None or address in allowed)
     }
     if found.keys() <= known.keys():
         return found

@@ -7,9 +7,9 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain, count, islice
 from threading import Thread
@@ -25,8 +25,11 @@ from bigtopic.support.pools import Pool
 __all__ = [
     "LOST",
     "bounded_map",
+    "check_holder",
     "cluster_errors",
+    "computed_on",
     "default_threads",
+    "graph_map",
     "repeated",
     "resolve_client",
     "rest",
@@ -157,6 +160,27 @@ async def _identity(address: str) -> Any:
         return await comm.read()
     finally:
         comm.abort()
+
+
+def computed_on(client: Any, source: Any) -> AbstractContextManager[None]:
+    """Where Dask computes a source that is a collection: on this client. Nothing for None, and for other sources."""
+    made = client is not None and hasattr(source, "__dask_graph__")
+    return client.as_current() if made else nullcontext()
+
+
+def check_holder(holder: Any, client: Any) -> None:
+    """Refuse a client of another scheduler than the one of the client that holds results.
+
+    Raises
+    ------
+    SettingError
+    """
+    held = getattr(holder, "scheduler", None)
+    if held is not None and held.address != client.scheduler.address:
+        raise SettingError(
+            f"{argument('client')}: the scheduler at {held.address} holds results of this collection, and not the one "
+            f"at {client.scheduler.address}; give {argument('client', False)}, or the client that computed them"
+        )
 
 
 @contextmanager
@@ -304,6 +328,50 @@ class _ClientMap:
     def _begin_again(self) -> None:
         self._sent = self._send()
         self._waiting = deque((item, *self._submit(item)) for item, *_ in self._waiting)
+
+
+def graph_map(
+    function: Callable[[Any, Any], Result], items: Sequence[Any], values: Sequence[Any], client: Any
+) -> Iterator[Result]:
+    """Results of `function(item, value)`, in the order of the items, for values that Dask has yet to compute.
+
+    One graph of Dask computes them all, so that the scheduler sees what values share, and where the results are that
+    they begin with. Workers keep their results until it is their turn.
+    """
+    from dask import delayed
+
+    with cluster_errors(client):
+        check_workers(client)
+        places, name = workers.places(client), new_name()
+        shared = delayed(partial(_resting, function), pure=False)  # travels once to each worker
+        tasks = [
+            delayed(partial(_called, item), pure=False)(
+                shared, value, dask_key_name=task_key("bt-map", name, i)
+            )
+            for i, (item, value) in enumerate(zip(items, values, strict=True))
+        ]
+        waiting = deque(client.compute(tasks, retries=2, **places.options()))
+        try:
+            while waiting:
+                yield results.result_of(client, waiting[0], places.only)
+                waiting.popleft()
+        finally:
+            if waiting and client.status == "running":
+                client.cancel(list(waiting))
+                end = (
+                    time.monotonic() + GIVE_UP_SECONDS
+                )  # for those that have begun, as in `_ClientMap._give_up`
+                while time.monotonic() < end and any(workers.ask(client, _executes, name).values()):
+                    time.sleep(results.DONE_SECONDS)
+
+
+def _executes(name: str, dask_worker: Any) -> bool:
+    """Whether a worker executes a task with this in its key, perhaps a cancelled one."""
+    return any(name in str(task.key) for task in list(dask_worker.state.executing))
+
+
+def _called(item: Any, function: Callable[[Any, Any], Result], value: Any) -> Result:
+    return function(item, value)
 
 
 def send(client: Any, data: Any) -> Any:

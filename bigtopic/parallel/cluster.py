@@ -344,9 +344,9 @@ def graph_map(
         check_workers(client)
         places, name = workers.places(client), new_name()
         shared = delayed(partial(_resting, function), pure=False)  # travels once to each worker
-        tasks = [
+        tasks = [  # Dask begins with the greatest key
             delayed(partial(_called, item), pure=False)(
-                shared, value, dask_key_name=task_key("bt-map", name, i)
+                shared, value, dask_key_name=task_key("bt-map", name, len(items) - i)
             )
             for i, (item, value) in enumerate(zip(items, values, strict=True))
         ]

@@ -30,6 +30,7 @@ __all__ = [
     "computed_on",
     "default_threads",
     "graph_map",
+    "held",
     "repeated",
     "resolve_client",
     "rest",
@@ -372,6 +373,18 @@ def _executes(name: str, dask_worker: Any) -> bool:
 
 def _called(item: Any, function: Callable[[Any, Any], Result], value: Any) -> Result:
     return function(item, value)
+
+
+def held(client: Any, value: Any) -> Any:
+    """A value as `dask.delayed.Delayed`. A client sends it to its cluster now, once; a lost one is made again there."""
+    import dask
+
+    found = dask.delayed(value, pure=False, traverse=False)
+    if client is None:
+        return found
+    check_workers(client)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
+        return client.persist(found, **workers.places(client).options())
 
 
 def send(client: Any, data: Any) -> Any:

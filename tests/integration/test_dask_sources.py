@@ -1,5 +1,6 @@
 """Dask collections as sources: the corpus of their records, read where they are computed."""
 
+import copy
 import gzip
 import os
 import pickle
@@ -8,6 +9,7 @@ import time
 from itertools import pairwise
 from types import SimpleNamespace
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.bag as db
@@ -17,8 +19,11 @@ import scipy.sparse as sp
 
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.readers.formats.dask import PartitionStream
-from bigtopic.corpus.store import open_corpus
-from bigtopic.errors import InputError, SettingError
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.errors import ArgumentError, InputError, SettingError, VocabularyMismatch
+from bigtopic.estimators.author_topic import AuthorTopicModel
+from bigtopic.estimators.dual_topic import DualTopicModel
+from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.parallel import cluster
 
@@ -182,7 +187,7 @@ def test_results_of_another_cluster_are_refused():
 
 
 def test_pairs_of_an_id_and_a_text_are_refused():
-    with pytest.raises(InputError, match=r"the Dask bag holds pairs such as \('d0', .*map\(lambda pair"):
+    with pytest.raises(InputError, match=r"the Dask bag holds pairs such as \('d0', .*or records, \{'id'"):
         open_source(bag([(record["id"], f"cat and {record['text']}") for record in RECORDS]))
 
 
@@ -239,3 +244,81 @@ def test_what_is_given_up_writes_nothing_afterwards(one_worker, tmp_path):
     before = sorted(tmp_path.iterdir())
     time.sleep(0.3)
     assert sorted(tmp_path.iterdir()) == before and len(before) < 30
+
+
+# --- topics of documents
+
+
+@pytest.fixture(scope="module")
+def of_texts():
+    return LDA(3, method="online-ope", max_iter=1, client=False).fit(RECORDS)
+
+
+@pytest.fixture(scope="module")
+def of_counts():
+    return LDA(3, max_iter=1, client=False).fit(COUNTS)
+
+
+@pytest.mark.parametrize("name", ["texts", "files", "records", "frame with ids", "column"])
+def test_topics_of_a_collection_of_texts(name, of_texts, tmp_path):
+    collection, records, _ = SOURCES[name](tmp_path)
+    lazy = of_texts.transform(collection, random_state=3)
+    assert lazy.shape[1] == 3 and lazy.dtype == np.float32 and np.isnan(lazy.shape[0])
+    eager = of_texts.transform(records, random_state=3)
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), eager)
+
+
+@pytest.mark.parametrize("name", ["array", "blocks side by side", "unknown lengths", "scipy"])
+def test_topics_of_a_dask_array(name, of_counts, tmp_path):
+    collection, counts, _ = SOURCES[name](tmp_path)
+    lazy = of_counts.transform(collection)
+    assert name == "unknown lengths" or lazy.chunks == ((25, 25, 25, 15), (3,))
+    np.testing.assert_array_equal(lazy.compute(), of_counts.transform(counts))
+    sparse = of_counts.transform(collection, sparse=True, top_k=1)
+    assert (sparse.compute() != of_counts.transform(counts, sparse=True, top_k=1)).nnz == 0
+
+
+@pytest.mark.parametrize("order", ["source", "stored"])
+def test_topics_of_a_corpus_as_a_dask_array(order, of_texts, tmp_path, monkeypatch):
+    corpus = ingest(TEXTS, tmp_path / "c.zarr", client=False)
+    monkeypatch.setattr(Corpus.spans, "__defaults__", (100,))
+    monkeypatch.setattr(Corpus.to_delayed, "__defaults__", (100,))
+    lazy = of_texts.transform(corpus, lazy=True, order=order)
+    assert lazy.shape == (90, 3) and len(lazy.chunks[0]) > 1
+    np.testing.assert_array_equal(lazy.compute(), of_texts.transform(corpus, order=order))
+
+
+def test_topics_of_collections_of_other_models():
+    authors = AuthorTopicModel(3, max_iter=1, client=False).fit(ingest(RECORDS, "memory://authors.zarr"))
+    np.testing.assert_array_equal(authors.transform(bag(RECORDS)).compute(), authors.transform(RECORDS))
+    pairs = DualTopicModel(2, 3, max_iter=1, client=False).fit(COUNTS)
+    np.testing.assert_array_equal(pairs.transform(rows()).compute(), pairs.transform(COUNTS))
+
+
+def test_collections_that_do_not_fit_the_model_are_refused_before_they_are_computed(of_texts, of_counts):
+    with pytest.raises(VocabularyMismatch, match="does not know 100%"):
+        of_texts.transform(bag(["other words " * 10] * 90))
+    with pytest.raises(VocabularyMismatch, match="X has 15 features"):
+        of_counts.transform(rows((25, 15))[:, :15])
+    with pytest.raises(SettingError, match="choose 'default', and make a DataFrame"):
+        copy.copy(of_texts).set_output(transform="pandas").transform(bag(TEXTS))
+
+
+def test_fit_says_how_to_ingest_a_table_with_named_columns():
+    with pytest.raises(
+        ArgumentError, match=r"'text_column'; .*ingest\(documents, 'corpus.zarr', text_column='body'\)"
+    ):
+        LDA(3).fit(bag(RECORDS), text_column="body")
+
+
+def test_a_worker_gets_the_model_once(of_texts, one_worker):
+    """Although each of its partitions needs it."""
+    model = copy.copy(of_texts)
+    model.client = one_worker
+    lazy = model.transform(bag(TEXTS))
+    graph = dict(lazy.__dask_graph__())
+    assert sum(type(task).__name__ == "Future" for task in graph.values()) == 1
+    blocks = [cloudpickle.dumps(task) for key, task in graph.items() if key[0] == lazy.name]
+    assert len(blocks) == len(LENGTHS) and max(map(len, blocks)) < 1000
+    found = one_worker.compute(lazy).result()
+    np.testing.assert_array_equal(found, of_texts.transform(TEXTS))

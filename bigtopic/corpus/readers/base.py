@@ -53,10 +53,6 @@ class Partition(NamedTuple):
     delayed: Any
     client: Any = None
 
-    def compute(self) -> Any:
-        """The data, computed in this thread, or by the client."""
-        return self.delayed.compute(scheduler=self.client or "synchronous")
-
 
 def unreadable(name: str, error: Exception) -> InputError:
     """The error for a partition that cannot be computed."""

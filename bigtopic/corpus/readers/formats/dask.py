@@ -112,7 +112,9 @@ class PartitionStream:
 
 
 def _computed(chunk: Chunk) -> Any:
-    return chunk.data.compute() if isinstance(chunk.data, Partition) else chunk.data
+    """The data of a chunk, computed in this thread if they are not yet, unless a client has to."""
+    delayed, client = chunk.data if isinstance(chunk.data, Partition) else (None, None)
+    return chunk.data if delayed is None else delayed.compute(scheduler=client or "synchronous")
 
 
 def _accepts(source: Any, collection: str) -> bool:
@@ -123,9 +125,7 @@ def _open_bag(source: Any, options: Options) -> BagReader:
     name = "the Dask bag"
     stream = PartitionStream.of(source.map_partitions(list), name, options.whole)
     first = [*chain.from_iterable(stream.first)]
-    refuse_named_texts(
-        first, name, "map(lambda pair: {'id': pair[0], 'text': pair[1]}) makes records of them"
-    )
+    refuse_named_texts(first, name)
     layout, kind = record_layout(first, options, name)
     size = len(stream.delayed)
     return BagReader("dask_bag", options, kind, size=size, unit=" partitions", layout=layout, stream=stream)
@@ -200,6 +200,9 @@ def _rows(blocks: np.ndarray) -> list[Any]:
 
 
 class DaskArrayReader(MatrixReader):
+    def first_chunk(self) -> Chunk:
+        return Chunk(_ARRAY, 0, data=np.zeros((0, self.width or 0), np.int32))
+
     def parse(self, chunk: Chunk) -> RawBlock:
         rows = as_scipy(_computed(chunk))
         if rows.shape[1] != self.n_words:

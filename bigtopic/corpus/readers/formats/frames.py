@@ -216,22 +216,22 @@ def _schema(schema: Any, file: File) -> Any:
     """The columns of a file: its own, without the index that Dask writes, and what its folders name."""
     pyarrow = require("pyarrow", "parquet")
     own = [field for field in schema if field.name != _INDEX]
-    given = {name: value for name, value in _of_folders(file).items() if name not in schema.names}
-    return pyarrow.schema([*own, *(pyarrow.field(n, pyarrow.scalar(v).type) for n, v in given.items())])
+    given = _of_folders(file, schema).items()
+    return pyarrow.schema([*own, *(pyarrow.field(name, pyarrow.scalar(value).type) for name, value in given)])
 
 
-def _of_folders(file: File) -> dict[str, int | str]:
-    """{"year": 1999} of the file "year=1999/part.0.parquet": columns as Hive, Spark and Dask divide tables by them."""
+def _of_folders(file: File, schema: Any) -> dict[str, int | str]:
+    """{"year": 1999} of "year=1999/part.0.parquet": columns by which Hive, Spark and Dask divide tables."""
     pairs = [part.split("=", 1) for part in PurePath(file.path).parts[:-1] if "=" in part]
-    return {name: int(value) if value.isdecimal() else unquote(value) for name, value in pairs}
+    found = {name: int(value) if value.isdecimal() else unquote(value) for name, value in pairs}
+    return {name: value for name, value in found.items() if name not in schema.names}
 
 
 def _batches(file: File, n_rows: int, columns: list[str]) -> Iterator[Any]:
     with _opened(file) as parquet:
-        names = parquet.schema_arrow.names
-        given = {name: value for name, value in _of_folders(file).items() if name not in names}
+        given = _of_folders(file, parquet.schema_arrow)
         for batch in parquet.iter_batches(n_rows, columns=[name for name in columns if name not in given]):
-            for name in [name for name in columns if name in given]:
+            for name in given.keys() & columns:
                 batch = batch.append_column(name, [given[name]] * batch.num_rows)
             yield batch
 

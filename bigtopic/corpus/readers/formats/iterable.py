@@ -26,7 +26,7 @@ def accepts(source: Any) -> bool:
 def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     items = iter(source)
     first = [_listed(item) for item in islice(items, _PEEK)]
-    refuse_named_texts(first, "the iterable", "give the texts alone, and to ingest the ids as ids=")
+    refuse_named_texts(first, "the iterable")
     layout, kind = record_layout(first, options, "the iterable")
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
@@ -87,17 +87,13 @@ class IterableReader(RecordReader):
         return chunk.data, lambda i: f"document {(chunk.first_row or 0) + i} of the iterable"
 
 
-def refuse_named_texts(first: list[Any], name: str, remedy: str) -> None:
-    """Refuse pairs of an id and a text: each would be a document of two tokens.
-
-    Raises
-    ------
-    InputError
-    """
+def refuse_named_texts(first: list[Any], name: str) -> None:
+    """Raise InputError for pairs of an id and a text: each would be a document of two tokens."""
     if first and all(map(_is_named_text, first)):
         raise InputError(
             f"{name} holds pairs such as {first[0]!r:.60}, each of which would be a document of two tokens; if they "
-            f"are ids and texts, {remedy}; tokens go into lists"
+            "are ids and texts, give the texts alone, and to ingest the ids as ids=, or records, {'id': ..., 'text': "
+            "...}; tokens go into lists"
         )
 
 

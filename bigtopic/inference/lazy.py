@@ -31,16 +31,12 @@ def topics_of_partitions(
     model: TopicModel, reader: Any, random_state: int, finish: Finish, client: Any
 ) -> Any:
     """A Dask array (n_docs, n_components) with a chunk for each partition; of NaN rows where their number is not known.
-
-    Parameters
-    ----------
-    reader : of a Dask collection
-    client : the client that keeps the model, or None
-    """
+    `reader` is of a Dask collection; `client` keeps the model, unless it is None."""
     lean = replace(model, params=Params({}), history=[], document_state=None)
     shared = lean, model.estimates(), reader, checked_seed(random_state) % (1 << 62), finish
-    chunks = list(reader.stream.chunks())
-    tasks = [(partial(_of_partition, replace(chunk, data=None)), chunk.data.delayed) for chunk in chunks]
+    chunks = [replace(chunk, data=None) for chunk in reader.stream.chunks()]
+    functions = [partial(_of_partition, chunk) for chunk in chunks]
+    tasks = list(zip(functions, reader.stream.delayed, strict=True))
     return _array(tasks, held(client, shared), [chunk.n_docs for chunk in chunks], finish(_no_topics(model)))
 
 

@@ -73,10 +73,8 @@ class Workers:
     files: Sequence[Place] = ()
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
-        """Results in the order of the items, a bounded number in flight; close it to cancel the rest.
-
-        Items are tasks; see `_of_partitions` for those with a partition of Dask.
-        """
+        """Results in the order of the items, a bounded number in flight, or all of them where items are partitions of
+        Dask; close it to cancel the rest."""
         items = iter(items)
         first = next(items, None)
         items = items if first is None else chain([first], items)
@@ -89,15 +87,8 @@ class Workers:
                 yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)
 
     def _of_partitions(self, function: Callable[[Any], Any], tasks: list[Any]) -> Iterator[Any]:
-        """Results of tasks with a partition each. Threads compute it with the task; of a cluster, Dask computes all.
-
-        Raises
-        ------
-        InputError
-            When a partition cannot be computed or read; names it.
-        SettingError
-            When results that partitions begin with are held by another cluster.
-        """
+        """Results of tasks with a partition each, which threads compute with the task; on a cluster, Dask computes all.
+        Raises InputError that names the partition that cannot be computed or parsed."""
         if self.client is None:
             results = bounded_map(function, tasks, n_threads=self.n_threads)
         else:

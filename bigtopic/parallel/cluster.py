@@ -170,12 +170,7 @@ def computed_on(client: Any, source: Any) -> AbstractContextManager[None]:
 
 
 def check_holder(holder: Any, client: Any) -> None:
-    """Refuse a client of another scheduler than the one of the client that holds results.
-
-    Raises
-    ------
-    SettingError
-    """
+    """Raise SettingError for a client of another scheduler than the one that holds results."""
     held = getattr(holder, "scheduler", None)
     if held is not None and held.address != client.scheduler.address:
         raise SettingError(
@@ -334,10 +329,8 @@ class _ClientMap:
 def graph_map(
     function: Callable[[Any, Any], Result], items: Sequence[Any], values: Sequence[Any], client: Any
 ) -> Iterator[Result]:
-    """Results of `function(item, value)`, in the order of the items, for values that Dask has yet to compute.
-
-    One graph of Dask computes them all, so that the scheduler sees what values share, and where the results are that
-    they begin with. Workers keep their results until it is their turn.
+    """Results of `function(item, value)`, in the order of the items, for values that Dask has yet to compute. One graph
+    computes them all: the scheduler sees what they share and begin with. Workers keep results until it is their turn.
     """
     from dask import delayed
 

@@ -66,9 +66,7 @@ SOURCES: Names = {
     "authors belong to the corpus: bigtopic.ingest(source, store, authors=)": "author2doc doc2author",
 }
 
-OF_INGEST = (
-    "text_column id_column author_column document_column word_column count_column ids authors"
-)
+OF_INGEST = "text_column id_column author_column document_column word_column count_column ids authors"
 
 METHODS: Names = {  # in small letters, with hyphens
     "'vb'": "batch batch-vb",

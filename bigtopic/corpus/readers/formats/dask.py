@@ -104,10 +104,17 @@ class PartitionStream:
         return pieces
 
     def chunks(self) -> Iterator[Chunk]:
+        from dask.delayed import Delayed
+        from dask.optimization import cull
+        from dask.utils import ensure_dict
+
         row: int | None = 0
+        graph, all_tasks = None, {}
         for i, (delayed, length) in enumerate(zip(self.delayed, self.lengths, strict=True)):
-            partition = Partition(delayed, self.client)
-            yield Chunk(f"{self.name} {i}", 1, data=partition, first_row=row, n_docs=length)
+            if delayed.dask is not graph:
+                graph, all_tasks = delayed.dask, ensure_dict(delayed.dask)
+            own = Delayed(delayed.key, cull(all_tasks, [delayed.key])[0])
+            yield Chunk(f"{self.name} {i}", 1, data=Partition(own, self.client), first_row=row, n_docs=length)
             row = None if row is None or length is None else row + length
 
 

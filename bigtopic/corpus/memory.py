@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.blocks import document_tokens, take
+from bigtopic.corpus.blocks import RawBlock, document_tokens, take
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.counts import LARGEST
@@ -23,7 +23,7 @@ from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.support.deprecations import renamed
 from bigtopic.types import Block
 
-__all__ = ["MemoryPart", "from_matrix"]
+__all__ = ["MemoryPart", "from_block", "from_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,18 @@ class MemoryPart:
         if self.document_texts is None:
             return np.full(len(self.rows(start, stop)), "", object)
         return self.document_texts[start:stop]
+
+
+def from_block(block: RawBlock, words: Sequence[str] | None, n_words: int) -> Corpus:
+    """What a reader parsed, as a corpus. Words are the block's own, else `words`, else `n_words` numbers or more."""
+    words = words if block.vocabulary is None else block.vocabulary
+    ids, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
+    documents = Block(block.indptr, ids, counts, np.arange(block.n_docs), block.author_indptr, block.authors)
+    return Corpus(
+        [MemoryPart("documents", documents)],
+        Vocabulary(None, max(n_words, int(ids.max(initial=-1)) + 1)) if words is None else Vocabulary(words),
+        author_vocabulary=None if block.author_names is None else Vocabulary(block.author_names),
+    )
 
 
 @renamed(seed="random_state")

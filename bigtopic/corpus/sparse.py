@@ -14,6 +14,7 @@ from bigtopic.errors import InputError, InputTypeError
 
 __all__ = [
     "ALWAYS",
+    "as_scipy",
     "check_claim",
     "check_columns",
     "check_mask",
@@ -32,6 +33,11 @@ _DENSEST = 200  # above that, bytes for each byte that is there
 def most_bytes(there: int) -> int:
     """The largest number of bytes in memory allowed for this many on disk."""
     return max(ALWAYS, _DENSEST * there)
+
+
+def as_scipy(matrix: Any) -> Any:
+    """A sparse array of pydata/sparse as SciPy's; anything else as it is."""
+    return matrix.to_scipy_sparse() if hasattr(matrix, "to_scipy_sparse") else matrix
 
 
 def check_claim(claimed: int, there: int, what: str, remedy: str) -> None:

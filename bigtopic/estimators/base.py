@@ -88,9 +88,7 @@ class Estimator:
         MissingExtra
             When the package is not installed.
         """
-        sklearn = sys.modules.get("sklearn")
-        usual = "default" if sklearn is None else sklearn.get_config()["transform_output"]
-        kind = self._sklearn_output_config.get("transform", usual)
+        kind = self._output_kind()
         if kind == "default":
             return topics
         frame = require(kind, kind).DataFrame
@@ -101,6 +99,11 @@ class Estimator:
         else:
             index = corpus.document_ids(order=order) if corpus.has_ids else None
         return frame(topics, index=index, columns=names)
+
+    def _output_kind(self) -> str:
+        sklearn = sys.modules.get("sklearn")
+        usual = "default" if sklearn is None else sklearn.get_config()["transform_output"]
+        return self._sklearn_output_config.get("transform", usual)
 
     def __repr__(self) -> str:
         shown = []

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.memory import from_block
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import VocabularyMismatch
-from bigtopic.estimators.inputs import as_corpus, check_width, require_positive
+from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.estimators.inputs import as_corpus, check_width, open_documents, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.contents import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
@@ -20,14 +21,26 @@ from bigtopic.evaluation import Snapshot, log_predictive, prevalence, snapshot
 from bigtopic.evaluation.source import Largest
 from bigtopic.inference.infer import Inferred, infer, inferring
 from bigtopic.inference.known import check_known, unknown_tokens
+from bigtopic.inference.lazy import topics_of_corpus, topics_of_partitions
+from bigtopic.ingestion.settings import Workers
+from bigtopic.ingestion.text import with_collocations
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.state.identity import model_identity
+from bigtopic.state.model import TopicModel
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed
 
 __all__ = ["TopicInference"]
+
+
+def _csr(topics: np.ndarray, min_probability: float, top_k: int | None) -> Any:
+    """Topics (n_docs, n_components) as a CSR matrix, see `sparse_topics`."""
+    from scipy.sparse import csr_matrix
+
+    indptr, indices, data = sparse_topics(topics, min_probability, top_k)
+    return csr_matrix((data, indices, indptr), shape=topics.shape)
 
 
 class TopicInference(FittedTopics):
@@ -51,6 +64,7 @@ class TopicInference(FittedTopics):
         random_state: int = 0,
         inference: Any = None,
         options: Mapping[str, Any] | None = None,
+        lazy: bool = False,
     ) -> Any:
         """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order; see `set_output`.
 
@@ -67,6 +81,10 @@ class TopicInference(FittedTopics):
         random_state : seed of the draws, where inference draws, as the kernels "ope" and "gibbs" do; the default gives
             the same topics at every call
         inference, options : name of the kernel that infers, and its options {name: value}; None for the method's
+        lazy : return a Dask array, which infers when it is computed, as for a Dask bag, DataFrame or array, for which
+            this always does: a chunk for each partition, of unknown length if the partition's is not known. Of a
+            collection, the first 1000 documents show what it holds, and whether the model knows their words. With
+            `sparse`, blocks are CSR matrices
 
         Raises
         ------
@@ -74,19 +92,46 @@ class TopicInference(FittedTopics):
             When the model knows too few of at least 300 tokens (it warns of fewer), or a matrix has another width.
         SettingError
             When `order`, `min_probability`, `top_k`, `random_state`, `inference` or one of the `options` is not
-            allowed.
+            allowed, or a Dask array is to be the DataFrame of `set_output`.
         """
         wanted = by_source(order)
         check_sparsity(min_probability, top_k)
         model = inferring(self._fitted(), inference, options)
+        finish = partial(_csr, min_probability=min_probability, top_k=top_k) if sparse else np.asarray
+        if lazy or hasattr(X, "__dask_graph__"):
+            return self._lazy_topics(X, vocabulary, model, random_state, finish, wanted)
         corpus = self._known_corpus(X, vocabulary)
         result = self._doc_topics(corpus, wanted, random_state, model)
-        if sparse:
-            from scipy.sparse import csr_matrix
+        return (
+            finish(result) if sparse else self._output(result, self.get_feature_names_out(), X, corpus, order)
+        )
 
-            indptr, indices, data = sparse_topics(result, min_probability, top_k)
-            return csr_matrix((data, indices, indptr), shape=result.shape)
-        return self._output(result, self.get_feature_names_out(), X, corpus, order)
+    def _lazy_topics(
+        self,
+        X: Any,
+        vocabulary: Any,
+        model: TopicModel,
+        random_state: int,
+        finish: Any,
+        in_source_order: bool,
+    ) -> Any:
+        kind, client = self._output_kind(), self._workers()["client"]
+        if kind != "default":
+            raise SettingError(
+                f"set_output(transform={kind!r}): topics of a Dask collection are a Dask array; choose 'default', and "
+                "make a DataFrame of it with dask.dataframe.from_dask_array"
+            )
+        if not hasattr(X, "__dask_graph__"):
+            corpus = self._known_corpus(X, vocabulary)
+            return topics_of_corpus(model, corpus, random_state, finish, client, in_source_order)
+        with cluster.computed_on(client, X):
+            reader = open_documents(X, model.text or {}, vocabulary, self._pair_words)
+        reader, _ = with_collocations(reader, reader.options.text, None, Workers(None, 1, False))
+        n_words = len(model.vocabulary) if reader.n_words is None else reader.n_words
+        first = from_block(reader.parse(reader.first_chunk()), reader.vocabulary, n_words)
+        check_width(first.vocabulary, model.vocabulary, type(self).__name__)
+        check_known(model, *unknown_tokens(model, first))
+        return topics_of_partitions(model, reader, random_state, finish, client)
 
     def transform_to(
         self,

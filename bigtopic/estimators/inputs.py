@@ -36,6 +36,7 @@ __all__ = [
     "as_matrix",
     "check_width",
     "kept_vocabulary",
+    "open_documents",
     "require_positive",
     "words_to_remember",
 ]
@@ -95,7 +96,7 @@ def as_corpus(
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
     from bigtopic.ingestion.job import ENTRY_BYTES, read_corpus
 
-    reader, memory = _reader(data, text, vocabulary, remembered), total_bytes()
+    reader, memory = open_documents(data, text, vocabulary, remembered), total_bytes()
     corpus = read_corpus(
         reader,
         choose_language=text is None,
@@ -164,7 +165,7 @@ def _is_matrix(data: Any) -> bool:
     return format_of(data) in ("matrix", "iterable", None)
 
 
-def _reader(
+def open_documents(
     data: Any, text: Mapping[str, Any] | None, vocabulary: Any, remembered: Sequence[str] | None
 ) -> Any:
     """The documents, opened; texts and tokens with the tokeniser of these settings."""

@@ -46,7 +46,7 @@ from bigtopic.ingestion.text import (
     with_language,
     with_split_words,
 )
-from bigtopic.parallel.cluster import default_threads, resolve_client
+from bigtopic.parallel.cluster import computed_on, default_threads, resolve_client
 from bigtopic.parallel.progress import say, shown
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
 from bigtopic.storage.place import Place
@@ -184,29 +184,30 @@ def ingest(
     if isinstance(source, Corpus):
         reader: Any = _corpus_reader(source, split_documents, keep_text)
     else:
-        reader = open_source(
-            source,
-            format=format,
-            text=tokeniser,
-            vocabulary=vocabulary,
-            ids=ids,
-            authors=None if isinstance(authors, Mapping) else authors,
-            columns=columns,
-            text_column=text_column,
-            id_column=id_column,
-            author_column=author_column,
-            header=header,
-            document_column=document_column,
-            word_column=word_column,
-            count_column=count_column,
-            author_separator=author_separator,
-            split_documents=split_documents,
-            weights=weights,
-            keep_text=known is not None and known.has_text if keep_text is None else keep_text,
-            layer=layer,
-            use_raw=use_raw,
-            storage_options=storage_options,
-        )
+        with computed_on(workers.client, source):
+            reader = open_source(
+                source,
+                format=format,
+                text=tokeniser,
+                vocabulary=vocabulary,
+                ids=ids,
+                authors=None if isinstance(authors, Mapping) else authors,
+                columns=columns,
+                text_column=text_column,
+                id_column=id_column,
+                author_column=author_column,
+                header=header,
+                document_column=document_column,
+                word_column=word_column,
+                count_column=count_column,
+                author_separator=author_separator,
+                split_documents=split_documents,
+                weights=weights,
+                keep_text=known is not None and known.has_text if keep_text is None else keep_text,
+                layer=layer,
+                use_raw=use_raw,
+                storage_options=storage_options,
+            )
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
     if known is None:
         reader, tokeniser = with_split_words(reader, tokeniser)

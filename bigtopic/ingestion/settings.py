@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
+from bigtopic.corpus.readers.base import Partition, unreadable
 from bigtopic.corpus.vocabulary import VocabularySettings
-from bigtopic.errors import ON_THREADS, either
+from bigtopic.errors import ON_THREADS, BigtopicError, either
 from bigtopic.ingestion.sort import Order
-from bigtopic.parallel.cluster import bounded_map
+from bigtopic.parallel.cluster import bounded_map, check_holder, graph_map
 from bigtopic.parallel.shared_files import files_in_reach, in_sight_of
 from bigtopic.storage.place import Place
 
@@ -70,10 +73,41 @@ class Workers:
     files: Sequence[Place] = ()
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
-        """Results in the order of the items, a bounded number in flight; close it to cancel the rest."""
+        """Results in the order of the items, a bounded number in flight, or all of them where items are partitions of
+        Dask; close it to cancel the rest."""
+        items = iter(items)
+        first = next(items, None)
+        items = items if first is None else chain([first], items)
         if self.client is not None:
             function = in_sight_of(self.files, function, REMEDY)
         with files_in_reach(self.client):
-            yield from bounded_map(
-                function, items, client=self.client, n_threads=self.n_threads, name="bt-ingest"
-            )
+            if isinstance(getattr(getattr(first, "chunk", None), "data", None), Partition):
+                yield from self._of_partitions(function, list(items))
+            else:
+                yield from bounded_map(
+                    function, items, client=self.client, n_threads=self.n_threads, name="bt-ingest"
+                )
+
+    def _of_partitions(self, function: Callable[[Any], Any], tasks: list[Any]) -> Iterator[Any]:
+        """Results of tasks with a partition each, which threads compute with the task; on a cluster, Dask computes all.
+        Raises InputError that names the partition that cannot be computed or parsed."""
+        if self.client is None:
+            results = bounded_map(function, tasks, n_threads=self.n_threads)
+        else:
+            partitions = [task.chunk.data for task in tasks]
+            check_holder(partitions[0].client, self.client)
+            tasks = [task._replace(chunk=replace(task.chunk, data=None)) for task in tasks]
+            values = [partition.delayed for partition in partitions]
+            results = graph_map(partial(_with_data, function), tasks, values, self.client)
+        for task in tasks:
+            try:
+                result = next(results)
+            except BigtopicError:
+                raise
+            except Exception as error:
+                raise unreadable(task.chunk.name, error) from error
+            yield result
+
+
+def _with_data(function: Callable[[Any], Any], task: Any, data: Any) -> Any:
+    return function(task._replace(chunk=replace(task.chunk, data=data)))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from bigtopic.corpus.readers.support.documents import Documents
@@ -19,7 +20,7 @@ from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.corpus.text.tokens import CollocationCounts
 from bigtopic.errors import SettingError, argument, either, warn
-from bigtopic.ingestion.parse import parse_tasks
+from bigtopic.ingestion.parse import ParseTask, parse_tasks
 from bigtopic.ingestion.settings import Workers
 from bigtopic.parallel.progress import Progress
 from bigtopic.support.aliases import of_argument
@@ -214,12 +215,16 @@ def with_collocations(
     return reader.with_collocations(pairs), pairs
 
 
+def _pairs(reader: Any, task: ParseTask) -> CollocationCounts:
+    counts: CollocationCounts = reader.collocation_counts(task.chunk)
+    return counts
+
+
 def _counted(reader: Any, workers: Workers) -> CollocationCounts:
     total = CollocationCounts()
-    tasks = (task.chunk for task in parse_tasks(reader))
     with (
         Progress("collocations", None, "chunks", workers.progress) as bar,
-        closing(workers.map(reader.collocation_counts, tasks)) as results,
+        closing(workers.map(partial(_pairs, reader), parse_tasks(reader))) as results,
     ):
         for counts in results:
             total.merge(counts)

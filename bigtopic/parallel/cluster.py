@@ -7,9 +7,9 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import chain, count, islice
 from threading import Thread
@@ -25,9 +25,13 @@ from bigtopic.support.pools import Pool
 __all__ = [
     "LOST",
     "bounded_map",
+    "check_holder",
     "cluster_errors",
+    "computed_on",
     "default_threads",
     "new_span",
+    "graph_map",
+    "held",
     "repeated",
     "resolve_client",
     "rest",
@@ -177,6 +181,22 @@ async def _identity(address: str) -> Any:
         return await comm.read()
     finally:
         comm.abort()
+
+
+def computed_on(client: Any, source: Any) -> AbstractContextManager[None]:
+    """Where Dask computes a source that is a collection: on this client. Nothing for None, and for other sources."""
+    made = client is not None and hasattr(source, "__dask_graph__")
+    return client.as_current() if made else nullcontext()
+
+
+def check_holder(holder: Any, client: Any) -> None:
+    """Raise SettingError for a client of another scheduler than the one that holds results."""
+    held = getattr(holder, "scheduler", None)
+    if held is not None and held.address != client.scheduler.address:
+        raise SettingError(
+            f"{argument('client')}: the scheduler at {held.address} holds results of this collection, and not the one "
+            f"at {client.scheduler.address}; give {argument('client', False)}, or the client that computed them"
+        )
 
 
 @contextmanager
@@ -332,6 +352,60 @@ class _ClientMap:
     def _begin_again(self) -> None:
         self._sent = self._send()
         self._waiting = deque((item, *self._submit(item)) for item, *_ in self._waiting)
+
+
+def graph_map(
+    function: Callable[[Any, Any], Result], items: Sequence[Any], values: Sequence[Any], client: Any
+) -> Iterator[Result]:
+    """Results of `function(item, value)`, in the order of the items, for values that Dask has yet to compute. One graph
+    computes them all: the scheduler sees what they share and begin with. Workers keep results until it is their turn.
+    """
+    from dask import delayed
+
+    with cluster_errors(client):
+        check_workers(client)
+        places, name = workers.places(client), new_name()
+        shared = delayed(partial(_resting, function), pure=False)  # travels once to each worker
+        tasks = [  # Dask begins with the greatest key
+            delayed(partial(_called, item), pure=False)(
+                shared, value, dask_key_name=task_key("bt-map", name, len(items) - i)
+            )
+            for i, (item, value) in enumerate(zip(items, values, strict=True))
+        ]
+        waiting = deque(client.compute(tasks, retries=2, **places.options()))
+        try:
+            while waiting:
+                yield results.result_of(client, waiting[0], places.only)
+                waiting.popleft()
+        finally:
+            if waiting and client.status == "running":
+                client.cancel(list(waiting))
+                end = (
+                    time.monotonic() + GIVE_UP_SECONDS
+                )  # for those that have begun, as in `_ClientMap._give_up`
+                while time.monotonic() < end and any(workers.ask(client, _executes, name).values()):
+                    time.sleep(results.DONE_SECONDS)
+
+
+def _executes(name: str, dask_worker: Any) -> bool:
+    """Whether a worker executes a task with this in its key, perhaps a cancelled one."""
+    return any(name in str(task.key) for task in list(dask_worker.state.executing))
+
+
+def _called(item: Any, function: Callable[[Any, Any], Result], value: Any) -> Result:
+    return function(item, value)
+
+
+def held(client: Any, value: Any) -> Any:
+    """A value as `dask.delayed.Delayed`. A client sends it to its cluster now, once; a lost one is made again there."""
+    import dask
+
+    found = dask.delayed(value, pure=False, traverse=False)
+    if client is None:
+        return found
+    check_workers(client)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
+        return client.persist(found, **workers.places(client).options())
 
 
 def send(client: Any, data: Any) -> Any:

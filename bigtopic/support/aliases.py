@@ -66,6 +66,8 @@ SOURCES: Names = {
     "authors belong to the corpus: bigtopic.ingest(source, store, authors=)": "author2doc doc2author",
 }
 
+OF_INGEST = "text_column id_column author_column document_column word_column count_column ids authors"
+
 METHODS: Names = {  # in small letters, with hyphens
     "'vb'": "batch batch-vb",
     "'online-vb'": "online",
@@ -177,6 +179,9 @@ def answering(target: _Target) -> _Target:
     def call(*args: Any, **given: Any) -> Any:
         for name in given.keys() - parameters.keys():
             answer = _of_settings(name, args[0]) if args else ""
+            if not answer and name in OF_INGEST.split():
+                stored = f"bigtopic.ingest(documents, 'corpus.zarr', {name}={given[name]!r:.60})"
+                answer = f"; it is about the documents: {stored} stores them as a corpus to pass instead"
             raise ArgumentError(
                 f"{target.__name__}() has no argument {name!r}{answer or of_argument(name, parameters)}"
             )

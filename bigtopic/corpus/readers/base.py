@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from bigtopic.corpus.blocks import RawBlock
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.corpus.text.tokenizer import TextSettings
+from bigtopic.errors import InputError
 
 __all__ = [
     "CHUNK_BYTES",
@@ -22,9 +23,11 @@ __all__ = [
     "Chunk",
     "Format",
     "Options",
+    "Partition",
     "Place",
     "RawBlock",
     "Reader",
+    "unreadable",
 ]
 
 CHUNK_BYTES = 1 << 23
@@ -40,6 +43,24 @@ Place = Callable[[int], str]
 """Names document or row i of a chunk, for messages; asked only then, because the answer may take reading a file."""
 
 
+class Partition(NamedTuple):
+    """Data of a chunk that Dask has yet to compute.
+
+    delayed : `dask.delayed.Delayed`
+    client : holds results that the computation begins with; None where there are none
+    """
+
+    delayed: Any
+    client: Any = None
+
+
+def unreadable(name: str, error: Exception) -> InputError:
+    """The error for a partition that cannot be computed."""
+    return InputError(
+        f"{name} cannot be read: {type(error).__name__}: {error}; correct the collection, or what it is made from"
+    )
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A piece of a source that holds whole documents.
@@ -47,9 +68,9 @@ class Chunk:
     Attributes
     ----------
     name : the file or object, for messages
-    size : bytes or documents, in the reader's unit, for the progress bar
+    size : in the reader's unit, for the progress bar
     start, stop : byte range of an uncompressed local file, or row range of a matrix
-    data : the input, where it is not read from `name`: bytes, documents, rows of a matrix
+    data : the input, where it is not read from `name`: bytes, documents, rows of a matrix; or a `Partition` of these
     first_line : number of the first line, from 1, or None (counted only when a message needs it)
     first_row, n_docs : row of the first document in its source, number of documents; None where not known
     begins : the chunk is the first of its file
@@ -124,7 +145,7 @@ class Reader:
     name : of the format
     options : vocabulary is the words of fixed ids, when known
     kind : of documents that are Python objects, such as "text"
-    size : total in `unit` ("B" or "docs"), or None; of files, the sum of their sizes if it is not given
+    size : total in `unit` ("B", "docs" or "partitions"), or None; of files, the sum of their sizes if it is not given
     taken : guesses, in short phrases for the user: {"header": "the first row", "text_column": "review"}
     width : number of fixed word ids, when the source says how many
     files : that chunks are read from

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import PurePath
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from bigtopic.corpus.readers.support.roles import Sample, TableLayout, refuse_ma
 from bigtopic.corpus.readers.support.tables import joined, table_documents, words_of_columns
 from bigtopic.errors import InputError, require
 
-__all__ = ["FORMATS", "FrameReader", "as_frame", "computed", "frame_kind", "frame_layout", "is_frame"]
+__all__ = ["FORMATS", "FrameReader", "as_frame", "frame_kind", "frame_layout", "is_frame"]
 
 _NAME = "the table"
 
@@ -138,17 +140,12 @@ def frame_kind(frame: Any, layout: TableLayout) -> str:
     return kind_of_all(joined(parts), layout.body_name)
 
 
-def computed(data: Any) -> Any:
-    """A delayed value of Dask, computed in this thread; any other as it is."""
-    return data.compute(scheduler="synchronous") if hasattr(data, "__dask_graph__") else data
-
-
 class FrameReader(DocumentReader):
-    """Reads pandas' tables: whole, or as the partitions of a Dask DataFrame."""
+    """Reads pandas' tables."""
 
     def documents(self, chunk: Chunk) -> Documents:
         """A document per row; an index that is not of integers names them, unless a column does."""
-        frame, layout = computed(chunk.data), self.layout
+        frame, layout = chunk.data, self.layout
         used = layout.positions
         columns = [series_values(frame.iloc[:, i]) if i in used else () for i in range(len(layout.names))]
         documents = table_documents(columns, layout, lambda i: f"{chunk.name}, row {chunk.start + i}")
@@ -190,7 +187,7 @@ def _open_parquet(files: Sequence[File], options: Options) -> ParquetReader:
     schemas, sizes = [], []
     for file in files:
         with _opened(file) as parquet:
-            schemas.append(parquet.schema_arrow)
+            schemas.append(_schema(parquet.schema_arrow, file))
             sizes.append(parquet.metadata.num_rows)
         if sorted(schemas[-1].names) != sorted(schemas[0].names):
             raise InputError(
@@ -212,9 +209,31 @@ def _opened(file: File) -> Iterator[Any]:
         yield opened
 
 
+_INDEX = "__null_dask_index__"
+
+
+def _schema(schema: Any, file: File) -> Any:
+    """The columns of a file: its own, without the index that Dask writes, and what its folders name."""
+    pyarrow = require("pyarrow", "parquet")
+    own = [field for field in schema if field.name != _INDEX]
+    given = _of_folders(file, schema).items()
+    return pyarrow.schema([*own, *(pyarrow.field(name, pyarrow.scalar(value).type) for name, value in given)])
+
+
+def _of_folders(file: File, schema: Any) -> dict[str, int | str]:
+    """{"year": 1999} of "year=1999/part.0.parquet": columns by which Hive, Spark and Dask divide tables."""
+    pairs = [part.split("=", 1) for part in PurePath(file.path).parts[:-1] if "=" in part]
+    found = {name: int(value) if value.isdecimal() else unquote(value) for name, value in pairs}
+    return {name: value for name, value in found.items() if name not in schema.names}
+
+
 def _batches(file: File, n_rows: int, columns: list[str]) -> Iterator[Any]:
     with _opened(file) as parquet:
-        yield from parquet.iter_batches(n_rows, columns=columns)
+        given = _of_folders(file, parquet.schema_arrow)
+        for batch in parquet.iter_batches(n_rows, columns=[name for name in columns if name not in given]):
+            for name in given.keys() & columns:
+                batch = batch.append_column(name, [given[name]] * batch.num_rows)
+            yield batch
 
 
 class ParquetReader(ArrowReader):

@@ -14,7 +14,7 @@ from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
 from bigtopic.corpus.readers.support.records import RecordReader, record_layout
 from bigtopic.errors import InputError
 
-__all__ = ["accepts", "open_reader"]
+__all__ = ["accepts", "open_reader", "refuse_named_texts"]
 
 _PEEK = 1000
 
@@ -26,11 +26,7 @@ def accepts(source: Any) -> bool:
 def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     items = iter(source)
     first = [_listed(item) for item in islice(items, _PEEK)]
-    if first and all(map(_is_named_text, first)):
-        raise InputError(
-            f"the iterable holds pairs such as {first[0]!r:.60}, each of which would be a document of two tokens; if "
-            "they are ids and texts, give the texts alone, and to ingest the ids as ids=; tokens go into lists"
-        )
+    refuse_named_texts(first, "the iterable")
     layout, kind = record_layout(first, options, "the iterable")
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
@@ -89,6 +85,16 @@ class IterableReader(RecordReader):
 
     def records(self, chunk: Chunk) -> Any:
         return chunk.data, lambda i: f"document {(chunk.first_row or 0) + i} of the iterable"
+
+
+def refuse_named_texts(first: list[Any], name: str) -> None:
+    """Raise InputError for pairs of an id and a text: each would be a document of two tokens."""
+    if first and all(map(_is_named_text, first)):
+        raise InputError(
+            f"{name} holds pairs such as {first[0]!r:.60}, each of which would be a document of two tokens; if they "
+            "are ids and texts, give the texts alone, and to ingest the ids as ids=, or records, {'id': ..., 'text': "
+            "...}; tokens go into lists"
+        )
 
 
 def _is_named_text(item: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Matrices, a document per row: `scipy.sparse`, 2-d NumPy arrays and what NumPy converts to them, in memory or saved.
+"""Matrices, a document per row: sparse ones, 2-d NumPy arrays and what NumPy converts to them, in memory or saved.
 
 Saved are `scipy.sparse.save_npz` files, `numpy.save` files (memory-mapped), and `numpy.savez` files with one
 two-dimensional array. They are checked before memory is allocated for what headers claim; nothing pickled is loaded.
@@ -25,6 +25,7 @@ from bigtopic.corpus.readers.containers.stored_matrix import StoredMatrix
 from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.counts import check_width, count_remedy, counts_block, first_wrong
 from bigtopic.corpus.sparse import (
+    as_scipy,
     check_claim,
     check_mask,
     check_numbers,
@@ -41,10 +42,12 @@ def _accepts(source: Any) -> bool:
     if isinstance(source, np.ndarray):
         return source.dtype.kind in "iufbc" or source.ndim in (0, 2)
     sparse = sys.modules.get("scipy.sparse")
-    return is_array_like(source) or (sparse is not None and bool(sparse.issparse(source)))
+    scipy = sparse is not None and bool(sparse.issparse(source))
+    return is_array_like(source) or scipy or hasattr(source, "to_scipy_sparse")
 
 
 def open_reader(source: Any, options: Options, name: str = "") -> MatrixReader:
+    source = as_scipy(source)
     name = name or ("the matrix" if hasattr(source, "tocsr") else "the array")
     if is_array_like(source) or (isinstance(source, np.ndarray) and source.dtype == object):
         source = checked_dense(source, name)

@@ -65,7 +65,7 @@ class Reporter:
 
 
 def dask_setup(server: Any) -> None:
-    """Add the figures to those of a scheduler or worker. Dask calls this when the process starts.
+    """Add the figures to the page of a scheduler or worker. Dask calls this when the process starts.
 
     Raises
     ------

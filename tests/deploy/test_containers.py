@@ -235,9 +235,8 @@ def test_kubernetes(five, compiled, tmp_path):
         assert len(bt.open_corpus(url, storage_options=options)) == 2300
         seen.append(bt.load_model("s3://corpora/topics.zarr", storage_options=options))
     assert seen[0].n_docs_seen_ == model.n_docs_seen_ + 300 and "nothing is new" in said
-    assert (seen[0].components_ == seen[1].components_).all() and not (
-        seen[0].components_ == alone.components_
-    ).all()
+    assert (seen[0].components_ == seen[1].components_).all()
+    assert seen[0].components_.shape[1] > alone.components_.shape[1]  # new words, too
 
 
 @pytest.mark.parametrize("five", [["s3", "scheduler", "worker-1", "worker-2", "job"]], indirect=True)

@@ -7,9 +7,8 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
-from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, count, islice
@@ -28,7 +27,6 @@ __all__ = [
     "bounded_map",
     "cluster_errors",
     "default_threads",
-    "log_event",
     "on_events",
     "repeated",
     "resolve_client",
@@ -190,21 +188,6 @@ async def _identity(address: str) -> Any:
         return await comm.read()
     finally:
         comm.abort()
-
-
-def log_event(client: Any, topic: str, message: Mapping[str, float], *, wait: bool = False) -> None:
-    """Log an event of Dask's scheduler; where it does not answer, the event may be lost.
-
-    Parameters
-    ----------
-    wait : until it is there, up to a second
-    """
-    if client.status == "running":
-        sent = asyncio.run_coroutine_threadsafe(
-            client.scheduler.log_event(topic=topic, msg=dict(message)), client.loop.asyncio_loop
-        )
-        if wait:
-            wait_for([sent], 1.0)
 
 
 def on_events(scheduler: Any, topic: str, function: Callable[[Any], None]) -> None:

@@ -1,24 +1,22 @@
-"""Figures of runs for Prometheus, on the pages `/metrics` of Dask's scheduler and workers.
-
-As a preload of both (`--preload bigtopic.parallel.prometheus`, or Dask's settings `distributed.scheduler.preload` and
-`distributed.worker.preload`), this module adds to Dask's own figures:
+"""Figures of runs for Prometheus, on the pages `/metrics` of Dask's scheduler and workers, with this module as a
+preload of both (`--preload bigtopic.parallel.prometheus`):
 
 * scheduler: `bigtopic_tokens_total` and `bigtopic_updates_total` of all runs, and `bigtopic_score`, the held-out nats
-  per token that a run had last. Drivers report them as events of Dask's topic `bigtopic`, every second;
-  `Client.get_events` and `Client.subscribe_topic` have them too.
-* worker: `bigtopic_worker_tokens_total`, the tokens that kernels went through in this process, inner iterations
-  included.
+  per token that a run had last. Drivers report them as events of Dask's topic `bigtopic`.
+* worker: `bigtopic_worker_tokens_total`, the tokens that kernels went through, inner iterations included.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import wait
 from functools import cache
 from typing import Any
 
 from bigtopic.errors import require
-from bigtopic.parallel import cluster
+from bigtopic.parallel.cluster import on_events
 
 __all__ = ["TOPIC", "Reporter", "count", "dask_setup"]
 
@@ -34,47 +32,37 @@ def count(n_tokens: float) -> None:
 
 
 class Reporter:
-    """A callback of `learning.events` that reports a run to the scheduler: `n_updates` and `n_tokens` since the last
-    report, `pass_number`, and the `score` if it is new.
-
-    Parameters
-    ----------
-    client : of the cluster
-    """
+    """A callback of `learning.events` that reports a run to the scheduler of a client: `n_updates` and `n_tokens` since
+    the last report, and the `score` if it is new. Reports to a scheduler that does not answer are lost."""
 
     def __init__(self, client: Any) -> None:
-        self._client = client
+        self._client, self._due = client, 0.0
         self._known = 0, 0.0  # updates and tokens that were reported
-        self._due = 0.0
 
     def __call__(self, event: Any) -> None:
+        now, done = time.monotonic(), (event.step, event.n_tokens)
         if event.kind == "start":
-            self._known = event.step, event.n_tokens  # a resumed run has some
-        now = time.monotonic()
+            self._known = done  # a resumed run has some
         if event.kind == "round" and now < self._due:
             return
-        self._due = now + SECONDS
-        n_updates, n_tokens = (
-            new - old for new, old in zip((event.step, event.n_tokens), self._known, strict=True)
-        )
-        self._known = event.step, event.n_tokens
-        report = {"n_updates": n_updates, "n_tokens": n_tokens, "pass_number": event.pass_number}
-        if event.score is not None:
-            report["score"] = event.score
-        cluster.log_event(self._client, TOPIC, report, wait=event.kind == "end")
+        report = {"n_updates": done[0] - self._known[0], "n_tokens": done[1] - self._known[1]}
+        self._known, self._due = done, now + SECONDS
+        self._send(report if event.score is None else {**report, "score": event.score}, event.kind == "end")
+
+    def _send(self, report: dict[str, float], last: bool) -> None:
+        if self._client.status == "running":
+            sending = self._client.scheduler.log_event(topic=TOPIC, msg=report)
+            sent = asyncio.run_coroutine_threadsafe(sending, self._client.loop.asyncio_loop)
+            if last:  # the client may be closed next
+                wait([sent], 1.0)
 
 
 def dask_setup(server: Any) -> None:
-    """Add the figures to the page of a scheduler or worker. Dask calls this when the process starts.
-
-    Raises
-    ------
-    MissingExtra
-        When prometheus-client is not installed.
-    """
+    """Add the figures to the page of a scheduler or worker; Dask calls this when the process starts. Raises
+    MissingExtra where prometheus-client is not installed."""
     prometheus = require("prometheus_client", "prometheus")
     if hasattr(server, "add_plugin"):
-        cluster.on_events(server, TOPIC, _of_runs(prometheus))
+        on_events(server, TOPIC, _of_runs(prometheus))
     else:
         _of_worker(prometheus)
 

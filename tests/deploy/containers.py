@@ -1,6 +1,7 @@
 """Containers of the examples as local processes: each on a host of its own, with its command, its environment and its
-mounts as they are written. Of the places that they name, only these are other ones here: names of hosts lead to network
-namespaces (/etc/hosts), and mounted folders lie below the test's folder. `/tmp` is the machine's.
+mounts as they are written, and as the user of the image. Of the places that they name, only these are other ones here:
+names of hosts lead to network namespaces (/etc/hosts), and mounted folders lie below the test's folder. `/tmp` is the
+machine's.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +23,8 @@ from hosts import REPOSITORY, Host
 EXAMPLES = REPOSITORY / "examples"
 KUBERNETES = EXAMPLES / "kubernetes"
 COMPOSE = EXAMPLES / "docker-compose" / "compose.yaml"
+USER = 1000  # of the image
+ORDINARY = f"--reuid {USER} --regid {USER} --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all"
 PROGRAMS = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -40,13 +44,30 @@ class Container:
         """The process, on a host that knows others by these names."""
         known = folder / "hosts"
         known.write_text("127.0.0.1 localhost\n" + "".join(f"{a} {name}\n" for name, a in names.items()))
-        script = ["set -e", *_mounting(self.mounts), f"mount --bind {shlex.quote(str(known))} /etc/hosts"]
-        script += [f"cd {shlex.quote(str(folder))}", 'exec "$@"']
-        # Before exec, the shell must be the process that is killed
+        script = [
+            "set -e",
+            f"cd {shlex.quote(str(folder))}",
+            *_mounting(self.mounts),
+            *_reachable(Path(sys.base_prefix)),
+        ]
+        script += ["mount --bind hosts /etc/hosts", "cd /tmp", f'exec setpriv {ORDINARY} "$@"']
+        # Each of these becomes the next one, so that what is killed is the program
         command = ["ip", "netns", "exec", host.network, "unshare", "-m", "sh", "-c", "\n".join(script), "sh"]
-        variables = {"PATH": PROGRAMS, "HOME": str(folder), "PYTHONPATH": str(REPOSITORY), **self.environment}
+        variables = {"PATH": PROGRAMS, "HOME": "/tmp", "PYTHONPATH": str(REPOSITORY), **self.environment}
         with log.open("ab") as file:
             return subprocess.Popen([*command, *self.command], env=variables, stdout=file, stderr=file)
+
+
+def _reachable(path: Path) -> Iterator[str]:
+    """Commands that let an ordinary user reach a folder, of Python, although it is in one of root's."""
+    closed = [
+        folder for folder in (*reversed(path.parents), path) if not folder.stat().st_mode & stat.S_IXOTH
+    ]
+    if closed:
+        quoted = shlex.quote(str(path))
+        yield f"mkdir -p python && mount --bind {quoted} python"
+        yield f"mount -t tmpfs -o mode=755 tmpfs {shlex.quote(str(closed[0]))}"
+        yield f"mkdir -p {quoted} && mount --bind python {quoted}"
 
 
 def _mounting(mounts: Mapping[str, Path]) -> Iterator[str]:

@@ -127,7 +127,22 @@ def five(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hosts]:
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The volume of compiled code: what one container compiles, the others find."""
-    return tmp_path_factory.mktemp("compiled")
+    return volume(tmp_path_factory.mktemp("compiled"))
+
+
+def volume(path: Path) -> Path:
+    """A new folder that belongs to the user of the image, as volumes do by `fsGroup`."""
+    path.mkdir(exist_ok=True)
+    os.chown(path, c.USER, c.USER)
+    return path
+
+
+def secret(path: Path) -> Path:
+    """The folder of a secret: its files can be read, by the mode in the manifests."""
+    for one in (path, *path.iterdir()):
+        os.chown(one, 0, c.USER)
+        one.chmod(0o750 if one == path else 0o440)
+    return path
 
 
 def store(five: Hosts) -> dict[str, Any]:
@@ -172,9 +187,8 @@ def test_kubernetes(five, compiled, tmp_path):
     subprocess.run(
         ["sh", str(c.KUBERNETES / "certificates.sh"), str(tmp_path / "tls")], check=True, capture_output=True
     )
-    (run := tmp_path / "run").mkdir()
-    (scratch := tmp_path / "scratch").mkdir()
-    folders = {"tls": tmp_path / "tls", "compiled": compiled, "scratch": scratch, "run": run}
+    run, scratch, tls = volume(tmp_path / "run"), volume(tmp_path / "scratch"), secret(tmp_path / "tls")
+    folders = {"tls": tls, "compiled": compiled, "scratch": scratch, "run": run}
     found = {one["kind"]: one for one in c.objects()}
     stored = {
         "bigtopic-dask": found["ConfigMap"]["data"],
@@ -242,8 +256,7 @@ def test_kubernetes(five, compiled, tmp_path):
 @pytest.mark.parametrize("five", [["s3", "scheduler", "worker-1", "worker-2", "job"]], indirect=True)
 def test_compose(five, compiled, tmp_path):
     options, services = store(five), c.services()
-    (runs := tmp_path / "runs").mkdir()
-    volumes = {"compiled": compiled, "runs": runs}
+    volumes = {"compiled": compiled, "runs": volume(tmp_path / "runs")}
     made = {name: c.of_service(service, volumes) for name, service in services.items()}
     scheduler = five.start(made["scheduler"], "scheduler")
     until(lambda: five.get("scheduler", 8787, "/health") == "ok", "scheduler", scheduler)

@@ -13,6 +13,7 @@ from bigtopic.kernels.support.slice_loop import add_up
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.run import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.parallel.prometheus import count
 from bigtopic.plan.slices import SliceRef, make_docs, tokens_of
 from bigtopic.state.contract.kernels import check_result, check_state, check_state_names
 from bigtopic.state.documents.state_files import State, resolved, state_sizes
@@ -142,6 +143,7 @@ def evaluate(
     hyper = gathered.hyper._replace(step=iteration.step, iteration=iteration.number)
     with noting(f"kernel {work.kernel.name!r}"):
         result = work.kernel.run(gathered.docs, gathered.view, hyper, iteration.seed, state)
+    count(gathered.n_tokens)
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
     sums = _finite_sums(work.kernel, result, iteration)
     if result.state is not None:

@@ -21,6 +21,7 @@ from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import Limits, PassMeasure, interruptible, uninterrupted
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
+from bigtopic.parallel.prometheus import Reporter
 from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.exchanges import Schedule
@@ -119,7 +120,8 @@ def train(
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
         if client is None and not asynchronous and (idle := idle_threads(run, working)) is not None:
             bar.note(idle)
-        history = History(model, limits.callbacks, bar)
+        reporters = [] if client is None else [Reporter(client)]
+        history = History(model, [*limits.callbacks, *reporters], bar)
         reason = _Loop(model, run, engine, limits, history, stop, saver).passes()
         return Ended(reason, history.counts())
 

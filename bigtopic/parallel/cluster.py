@@ -29,9 +29,10 @@ __all__ = [
     "cluster_errors",
     "computed_on",
     "default_threads",
-    "new_span",
     "graph_map",
     "held",
+    "new_span",
+    "on_events",
     "repeated",
     "resolve_client",
     "rest",
@@ -47,6 +48,10 @@ CONNECT_SECONDS = 30  # for a scheduler to answer
 GIVE_UP_SECONDS = 60
 HELD_SECONDS = 1.0
 RESTING_PART = 0.05  # of the memory limit of a worker
+_TLS_FILES = {  # of a client, and the variables that set them
+    name: "DASK_DISTRIBUTED__COMM__TLS__" + name.upper().replace("-", "_").replace(".", "__")
+    for name in ("ca-file", "client.cert", "client.key")
+}
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 _clients: dict[str, Any] = {}
 Result = TypeVar("Result")
@@ -71,7 +76,8 @@ def resolve_client(client: Any = None) -> Any:
     Raises
     ------
     SettingError
-        When it is something else, closed, or a client of an event loop, which would have to be awaited.
+        When it is something else, closed, a client of an event loop, which would have to be awaited, or an address
+        with tls:// and this process has no certificate.
     ClusterError
         When no scheduler answers at the address.
     """
@@ -131,6 +137,13 @@ def _connected(address: str) -> Any:
         )
     known = _clients.get(address)
     if known is None or known.status != "running":
+        if address.startswith("tls://"):
+            _check_certificate(address)
+            hint = (
+                f"whether the authority in {_TLS_FILES['ca-file']} has signed the certificates of both sides"
+            )
+        else:
+            hint = "which begins with tls:// if the cluster uses TLS"
         try:
             _wait_for_scheduler(address)
             known = _clients[address] = Client(address, set_as_default=False)
@@ -138,10 +151,28 @@ def _connected(address: str) -> Any:
             raise
         except Exception as error:  # Dask takes whatever answers for a scheduler
             raise ClusterError(
-                f"{argument('client', address)}: no Dask scheduler answers there ({error}); check the address, or "
-                f"{ON_THREADS}"
+                f"{argument('client', address)}: no Dask scheduler answers there ({error}); check the address, {hint}, "
+                f"or {ON_THREADS}"
             ) from error
     return known
+
+
+def _check_certificate(address: str) -> None:
+    """Refuse an address for which this process has no certificate, before Dask asks for an `ssl_context`."""
+    import dask.config
+
+    files = {name: dask.config.get(f"distributed.comm.tls.{name}") for name in _TLS_FILES}
+    asked = argument("client", address)
+    if files["ca-file"] is None or files["client.cert"] is None:
+        raise SettingError(
+            f"{asked}: TLS needs a certificate of the cluster; set {', '.join(_TLS_FILES.values())} to its files (PEM)"
+        )
+    for name, path in files.items():  # a text of several lines is the certificate itself
+        if path is not None and "\n" not in path and not os.access(path, os.R_OK):
+            raise SettingError(
+                f"{asked}: {_TLS_FILES[name]} is {path!r}, which cannot be read; set it to a file of the cluster's "
+                "certificate (PEM)"
+            )
 
 
 def _wait_for_scheduler(address: str) -> None:
@@ -197,6 +228,18 @@ def check_holder(holder: Any, client: Any) -> None:
             f"{argument('client')}: the scheduler at {held.address} holds results of this collection, and not the one "
             f"at {client.scheduler.address}; give {argument('client', False)}, or the client that computed them"
         )
+
+
+def on_events(scheduler: Any, topic: str, function: Callable[[Any], None]) -> None:
+    """Call a function in Dask's scheduler with the message of each event of a topic."""
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Listener(SchedulerPlugin):
+        def log_event(self, topic_of_event: str, message: Any) -> None:
+            if topic_of_event == topic:
+                function(message)
+
+    scheduler.add_plugin(Listener(), name=f"events of {topic}", idempotent=True)
 
 
 @contextmanager

@@ -6,6 +6,9 @@ import signal
 import pytest
 
 from bigtopic.learning.history import History
+from bigtopic.storage.place import Place
+from bigtopic.storage.writers import WRITER, Journal
+from bigtopic.storage.zarr_metadata import group_json
 
 from .conftest import run
 
@@ -72,3 +75,16 @@ def test_a_time_limit_is_said(corpus, tmp_path, after_updates):
 
 def test_nothing_is_said_of_a_complete_run(corpus, tmp_path):
     assert not run("train", corpus, tmp_path / "m.zarr", *LONG[:2], "--batch-size", 20).stderr
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_path_where_the_first_save_was_killed_is_written_again(corpus, tmp_path, remote):
+    path = "memory://killed/topics.zarr" if remote else str(tmp_path / "topics.zarr")
+    place = Place.of(path)
+    if remote:
+        (place / "zarr.json").write(group_json({WRITER: "0123456789ab began"}))
+    else:
+        (place / "state-0123456789ab").make_folder()
+        Journal(place, "0123456789ab").add(["state-0123456789ab"])
+    run("train", corpus, path, "--topics", 2, "--passes", 1, "--threads", 1)
+    assert not [name for name in place.names() if "0123456789ab" in name]

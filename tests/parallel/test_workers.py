@@ -373,8 +373,6 @@ def test_an_address_where_something_else_answers(closing):
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers there \(a worker answers\)"):
         cluster.resolve_client(worker)
     with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
-        cluster.resolve_client(worker.replace("tcp://", "tls://"))  # without certificates
-    with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
         cluster.resolve_client(worker.replace("tcp://", "http://"))
 
 

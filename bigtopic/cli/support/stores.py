@@ -122,13 +122,21 @@ def require_writable(url: str, kind: str, overwrite: bool) -> None:
         return
     if place.local:
         refuse_dangling(place)
-    if place.exists() and (place.names() or not (place.local and Path(place.url).is_dir())):
+    taken = place.exists() and (place.names() or not (place.local and Path(place.url).is_dir()))
+    if taken and not _is_unfinished(place):
         raise CorpusExists(f"{place.url} exists but is not a {kind}; give another path")
     folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise StoreError(
             f"{place.url} cannot be created: {folder} is not a folder that this process may write to; give another path"
         )
+
+
+def _is_unfinished(place: Any) -> bool:
+    """Whether a killed writer has left the beginning of a store, which the next one replaces."""
+    from bigtopic.storage.writers import JOURNAL, WRITER
+
+    return {*_attributes(place.url)} == {WRITER} or any(name.startswith(JOURNAL) for name in place.names())
 
 
 def _attributes(url: str) -> dict:

@@ -12,6 +12,7 @@ from bigtopic.learning.estep import Prepared, with_params
 from bigtopic.learning.replicas import _kernels
 from bigtopic.learning.rounds import factors_of, knows_factors
 from bigtopic.learning.run import Settings, Work
+from bigtopic.parallel.prometheus import count
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import SMALLEST_SCALE, USUAL_WEIGHT, LazyArray
@@ -91,7 +92,9 @@ class UpdatesAtOnce:
             made += n
             if n < len(table):
                 break
-        return [self._report(number) for number in range(first, made)]
+        reports = [self._report(number) for number in range(first, made)]
+        count(sum(report.n_tokens for report in reports))
+        return reports
 
     def _factor(self, number: int) -> tuple[float, float]:
         documents, cursor, settings = self._documents[number], self._cursors[number], self._settings

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,6 +203,28 @@ def test_sigterm_saves(incoming, tmp_path):
         and "m.zarr learned from 40 documents and is saved; ended by SIGTERM" in said
     )
     assert bt.load_model(tmp_path / "m.zarr").n_docs_seen_ == 40
+
+
+@pytest.mark.slow
+def test_the_page_of_the_news(tmp_path):
+    """The example shows the changes that its news have, and runs again."""
+    script = Path(__file__).parents[2] / "examples" / "news" / "run.sh"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for _ in range(2):
+        subprocess.run(["sh", script, tmp_path / "news"], check=True, env={**os.environ, "PATH": path})
+    page = (tmp_path / "news" / "news.html").read_text()
+    windows = [json.loads(line) for line in (tmp_path / "news" / "windows.jsonl").open()]
+    assert len(windows) == 14 and windows[-1]["documents_seen"] == 3130
+    changed = [{what for one in window["changed"] for what in one["what"]} for window in windows]
+    assert (
+        {"died"} <= changed[5] and "grew" in changed[6] and "grew" in changed[8] and "shrank" in changed[11]
+    )
+    assert "merger" in [one["word"] for one in windows[10]["new_words"]]
+    hostile = windows[-1] | {"new_words": [{"word": "<script>alert(1)</script>", "topic": 0}]}
+    (tmp_path / "news" / "w.jsonl").write_text(json.dumps(hostile))
+    command = [sys.executable, script.parent / "page.py", "live.zarr", "w.jsonl", "w.html"]
+    subprocess.run(command, check=True, cwd=tmp_path / "news")
+    assert "http" not in page and "<script" not in page + (tmp_path / "news" / "w.html").read_text()
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from bigtopic.cli.support.parameters import STANDARD, is_given
 from bigtopic.cli.support.sources import Folder, GrowingCorpus, Source, StandardInput
 from bigtopic.cli.support.stores import is_corpus, is_model, model_at, require_writable
 from bigtopic.corpus.store import open_corpus
-from bigtopic.errors import CorpusLocked, InputError, SettingError, argument
+from bigtopic.errors import CorpusLocked, InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.support import run_record
 from bigtopic.evaluation import Snapshot, drift
 from bigtopic.learning.stopping import ended_by_sigterm, interruptible
@@ -243,6 +243,9 @@ class _Follower:
         """Score a window, learn from it, and tell."""
         estimator, after = self.estimator, None
         if corpus.n_tokens:
+            if self._before is None and estimator._model is not None:  # the last window is of an earlier run
+                with suppress(InputError, VocabularyMismatch):
+                    self._before = estimator.snapshot(corpus)
             timed = {"time": datetime.now()} if isinstance(estimator.half_life, str) else {}
             estimator.partial_fit(corpus, score=True, **timed)
         else:

@@ -183,7 +183,8 @@ def days_table(windows, names):
         events = "".join(event(name(one), one) for one in w["changed"])
         events = events or f'<span class="soft">{none}</span>'
         rows += (
-            f'<tr><td class="day">{escape(own)}</td><td class="number">{w["documents"]:,}</td><td class="number">{score}</td>'
+            f'<tr><td class="day">{escape(own)}</td><td class="number">{w["documents"]:,}</td>'
+            f'<td class="number">{score}</td>'
             f"<td>{events}</td><td>{escape(new)}</td></tr>"
         )
     head = '<th>day</th><th class="number">documents</th><th class="number">score</th><th>topics</th><th>new words</th>'

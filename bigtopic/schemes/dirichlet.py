@@ -244,4 +244,4 @@ class LearnedPrior(LearningRate):
 
     def share(self, info: RoundInfo) -> float:
         """The share of a step that an update takes."""
-        return 1.0 if info.n_docs >= info.total_docs else self.scheduled(info)
+        return 1.0 if info.n_docs >= info.total_docs else self.rate(info._replace(missed=0))

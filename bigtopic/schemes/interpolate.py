@@ -56,12 +56,7 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import (
-    LearningRate,
-    PlainStep,
-    decaying_end,
-    staleness_corrected_rate,
-)
+from bigtopic.schemes.schedule import LearningRate, PlainStep, decaying_end
 from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
@@ -110,7 +105,7 @@ class Interpolate(PlainStep):
             return 0.0, 1.0
         usual = self.schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
-        rate = min(staleness_corrected_rate(self.scheduled(info, schedule), info.missed), info.largest_step)
+        rate = self.rate(info, schedule)
         return rate * total / size, 1.0 - rate
 
 

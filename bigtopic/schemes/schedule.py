@@ -143,14 +143,11 @@ class LearningRate:
             return constant(min(1.0, self.learning_scale))
         return _falling(self.learning_decay, self.learning_offset, self.learning_scale, self.hold)
 
-    def rate(self, info: RoundInfo) -> float:
-        """The step size of this update."""
-        return min(staleness_corrected_rate(self.scheduled(info), info.missed), info.largest_step)
-
-    def scheduled(self, info: RoundInfo, schedule: Schedule | None = None) -> float:
-        """The step size that the schedule says, or the share that a half-life forgets, where that is larger."""
+    def rate(self, info: RoundInfo, schedule: Schedule | None = None) -> float:
+        """The step size of this update, at least the share that a half-life forgets; `schedule` replaces its own."""
         usual = (schedule or self.schedule())(info.step, info.n_steps)
-        return usual if info.retained is None else max(usual, 1.0 - info.retained)
+        least = 0.0 if info.retained is None else 1.0 - info.retained
+        return min(max(staleness_corrected_rate(usual, info.missed), least), info.largest_step)
 
 
 class PlainStep(LearningRate):

@@ -82,6 +82,18 @@ def test_a_linear_scheme_takes_no_larger_step_than_allowed(name):
     assert (kept >= 0.99 - 1e-12).all() and (kept <= 1).all()
 
 
+@pytest.mark.parametrize("name", [n for n in schemes.names() if hasattr(schemes.load(n), "takes_half_life")])
+def test_a_half_life_leaves_its_share(name):
+    """Of the rows that have no statistics; late in a run, when a step size of a schedule would be smaller."""
+    for missed in (0, 26):
+        scheme, array = schemes.load(name)(), random_array()
+        before = array.statistics.copy()
+        update(scheme, array, random_stats(), info(10**6)._replace(retained=0.75, missed=missed))
+        others = np.setdiff1d(np.arange(N_ROWS), random_stats().ids)
+        kept = array.statistics[others, :N_COMPONENTS] / before[others, :N_COMPONENTS]
+        np.testing.assert_allclose(kept, 0.75, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["interpolate", "interpolate_raw"])
 def test_steps_make_up_for_updates_that_are_missed(name):
     scheme = schemes.load(name)(learning_decay=None, learning_scale=0.01)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from importlib import import_module
 from pathlib import Path
 
@@ -208,6 +208,9 @@ def test_times_of_a_column_and_the_score_before_learning():
     assert free.history_[-1]["score"] == free.run_["score"] == expected
     with pytest.raises(InputError, match="2026-03-02 is before 2026-03-03"):
         model.partial_fit(texts, time="2026-03-02")
+    late = datetime(2026, 3, 3, 1, tzinfo=timezone(timedelta(hours=2)))  # an hour before that day in UTC
+    with pytest.raises(InputError, match="2026-03-02T23:00:00 is before 2026-03-03T00:00:00"):
+        model.partial_fit(texts, time=late)
 
 
 def test_a_stream_with_drift_built_in(monkeypatch):

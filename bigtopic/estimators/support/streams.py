@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,8 @@ def instant_of(time: Any, corpus: Corpus) -> float:
     if isinstance(time, str) and time in corpus.columns:
         dates = Dates(time, argument("time", time), None)
         return max(map(dates.edge, set(corpus.read_column(time).tolist())))
+    if isinstance(time, datetime) and time.tzinfo is not None:
+        time = time.astimezone(UTC)
     try:
         return Dates("time", argument("time"), None).edge(time)
     except SettingError as error:

@@ -76,6 +76,9 @@ class Snapshot(DenseTopics):
     n_docs: int
     labels: list[str]
 
+    def __repr__(self) -> str:
+        return f"Snapshot({counted(self.n_components, 'topic')} in {counted(self.n_docs, 'document')})"
+
 
 def _counted(inference: Inference, block: Any) -> tuple[np.ndarray, ...]:
     """Ids of the block's words, their tokens by topic, the squares of those, and five sums over documents."""

@@ -30,6 +30,13 @@ _OF_EVERY_RUN = {  # options that --continue-from leaves open
     "corpus", "model", "max_iter", "max_time", "continue_from", "documents", "overwrite", "as_json", "scheduler",
     "n_threads",
 }  # fmt: skip
+
+
+def _half_life(value: Any) -> float | str:
+    """A number of documents, or a time, as `half_life=` takes it."""
+    return float(value) if str(value).replace(".", "", 1).isdecimal() else str(value)
+
+
 _SHAPE = Choice(["symmetric", "asymmetric"])
 
 
@@ -112,6 +119,30 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
     default="new",
     help="Documents of CORPUS from which --continue-from learns.",
 )
+@option(
+    "--follow",
+    is_flag=True,
+    help="Learn from documents as they come, without end: CORPUS may then also be a folder, or - for standard input.",
+)
+@option(
+    "--window",
+    type=COUNT,
+    default=1000,
+    help="Most documents that --follow scores and learns from at a time.",
+)
+@option(
+    "--save-every",
+    type=duration,
+    default="1m",
+    help="Time between saves, and the longest that documents wait.",
+)
+@option("--until-idle", type=duration, help="End when no documents have come for this long.")
+@option(
+    "--half-life", type=_half_life, help="Documents, or time (12h, 7d), after which a document weighs half."
+)
+@option(
+    "--max-words", type=COUNT, help="Largest vocabulary; beyond it, the words of least weight are forgotten."
+)
 @parameters.overwrite("MODEL")
 @as_json
 @parameters.random_state
@@ -119,6 +150,10 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
 def command(
     corpus: str,
     model: str,
+    follow: bool,
+    window: int,
+    save_every: float,
+    until_idle: float | None,
     checkpoint: str | None,
     checkpoint_every: float,
     resume: bool,
@@ -149,6 +184,10 @@ def command(
     pass or --passes; methods that need all documents (batch methods such as vb) learn from all. A line on standard
     error says which it took. The model keeps its settings; --max-time, --scheduler and --threads apply to this run.
 
+    With --follow, the model learns from documents as they are appended to CORPUS, put into a folder or written to
+    standard input (JSON lines, or a text per line), and a line says of each window how well it was predicted before,
+    and what changed. MODEL is always complete; the same command goes on with it. Ctrl-C and SIGTERM save it.
+
     \b
     Examples:
         bigtopic train articles.zarr topics.zarr --topics 100
@@ -156,15 +195,24 @@ def command(
         bigtopic train stream.zarr topics.zarr --method sgs --option decay=0.9 --option patience=5
         bigtopic train articles.zarr topics.zarr --checkpoint run.ckpt --resume
         bigtopic train articles.zarr topics.zarr --continue-from topics.zarr --overwrite
+        bigtopic train incoming/ topics.zarr --follow --half-life 7d --max-words 50000
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli.support import facts
+    from bigtopic.cli.support.follow import check_options, learn_from
     from bigtopic.cli.support.group import INTERRUPTED, TERMINATED
     from bigtopic.learning.stopping import ended_by_sigterm
     from bigtopic.report import summarise
     from bigtopic.state.checkpoints.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
 
+    check_options(follow)
+    if follow:
+        limits = {"window": window, "save_every": save_every, "until_idle": until_idle, "as_json": as_json}
+        with connected(scheduler, n_threads) as work:
+            kind, chosen = kind_and_settings(random_state=random_state, **given)
+            code = learn_from(corpus, model, kind(**chosen, **work), chosen, continue_from, **limits)
+        get_current_context().exit(code)
     _check(checkpoint, continue_from, given)
     resumed = resume and checkpoint is not None and is_model(model)
     replace = overwrite or (resumed and is_result_of(str(checkpoint), model))

@@ -25,6 +25,7 @@ __all__ = [
     "frame",
     "in_unicode",
     "is_terminal",
+    "json_line",
     "line",
     "result",
     "table",
@@ -171,6 +172,12 @@ def to_json(value: Any) -> None:
     written as JSON escapes, and numbers that are missing or infinite as null."""
     lines = json.dumps(_known(value), indent=2, ensure_ascii=not in_unicode(), allow_nan=False).split("\n")
     click.echo("\n".join(text if printable(text) == text else "".join(map(_json, text)) for text in lines))
+
+
+def json_line(value: Any) -> None:
+    """The same on one line, without delay: a reader of several takes each as it comes."""
+    text = json.dumps(_known(value), ensure_ascii=not in_unicode(), allow_nan=False)
+    click.echo("".join(map(_json, text)))
 
 
 def _json(character: str) -> str:

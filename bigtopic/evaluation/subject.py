@@ -16,7 +16,8 @@ from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
 from bigtopic.inference.infer import topics_of_block, work_of
 from bigtopic.kernels import load
 from bigtopic.learning.run import Work
-from bigtopic.parallel.cluster import bounded_map, default_threads, resolve_client
+from bigtopic.parallel.cluster import default_threads, resolve_client
+from bigtopic.parallel.mapping import bounded_map
 from bigtopic.parallel.progress import Progress
 from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.plan.slices import make_docs

@@ -16,6 +16,7 @@ from bigtopic.learning import sharing
 from bigtopic.learning.estep import gather
 from bigtopic.learning.run import Work
 from bigtopic.parallel import cluster
+from bigtopic.parallel.mapping import bounded_map
 from bigtopic.parallel.shared_files import corpus_in_reach, shares_files
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import READ_BLOCK_SLICES, Plan, SliceRef, ascending
@@ -81,7 +82,7 @@ def infer(
     if client is None and len(tasks) < 4 * (n_threads or 2):
         tasks = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
     over = partial(
-        cluster.bounded_map,
+        bounded_map,
         _infer_task,
         client=client,
         n_threads=n_threads or cluster.default_threads(),

@@ -13,7 +13,8 @@ from bigtopic.corpus.readers.base import Partition, unreadable
 from bigtopic.corpus.vocabulary import VocabularySettings
 from bigtopic.errors import ON_THREADS, BigtopicError, either
 from bigtopic.ingestion.sort import Order
-from bigtopic.parallel.cluster import bounded_map, check_holder, graph_map
+from bigtopic.parallel.cluster import check_holder
+from bigtopic.parallel.mapping import bounded_map, graph_map
 from bigtopic.parallel.shared_files import files_in_reach, in_sight_of
 from bigtopic.storage.place import Place
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.parallel.cluster import bounded_map, default_threads
+from bigtopic.parallel.cluster import default_threads
+from bigtopic.parallel.mapping import bounded_map
 from bigtopic.plan import _kernels
 from bigtopic.plan.slices import lookup_table
 

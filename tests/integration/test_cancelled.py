@@ -15,7 +15,7 @@ import pytest
 import bigtopic as bt
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
-from bigtopic.parallel import cluster
+from bigtopic.parallel import mapping
 from bigtopic.parallel.results import Cancelled
 
 pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("replicas_of_large_corpora")]
@@ -114,7 +114,7 @@ def test_a_map_whose_tasks_are_cancelled(one_worker):
         _cancelling(lambda: by_others(one_worker)),
         pytest.raises(Cancelled, match="tasks of this work were cancelled"),
     ):
-        list(cluster.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))
+        list(mapping.bounded_map(time.sleep, [3.0, 3.0], client=one_worker))
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_other_work_whose_tasks_are_cancelled(name, corpus, one_worker, tmp_path
         "evaluate": lambda: bt.evaluate.log_predictive(model, corpus, client=one_worker),
         "ingest": lambda: bt.ingest(texts, before.url, client=one_worker, overwrite=True, max_df=1.0),
     }
-    monkeypatch.setattr(cluster, "_resting", _slowly)
+    monkeypatch.setattr(mapping, "resting", _slowly)
     with (
         _cancelling(lambda: by_others(one_worker)),
         pytest.raises(Cancelled, match="tasks of this work were cancelled"),

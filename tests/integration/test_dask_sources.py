@@ -25,7 +25,7 @@ from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.parallel import cluster
+from bigtopic.parallel import cluster, mapping
 
 RNG = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(40)]
@@ -238,7 +238,7 @@ def test_what_is_given_up_writes_nothing_afterwards(one_worker, tmp_path):
         time.sleep(0.1)
         (tmp_path / str(number)).touch()
 
-    found = cluster.graph_map(late, range(40), [dask.delayed(number) for number in range(40)], one_worker)
+    found = mapping.graph_map(late, range(40), [dask.delayed(number) for number in range(40)], one_worker)
     next(found)
     found.close()
     before = sorted(tmp_path.iterdir())

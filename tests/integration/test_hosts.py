@@ -16,7 +16,7 @@ from bigtopic.learning import executors
 from bigtopic.learning.executors import choice, graphs, sending, whole
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
-from bigtopic.parallel import cluster
+from bigtopic.parallel import cluster, mapping
 from bigtopic.state.new_model import new_model
 
 pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("replicas_of_large_corpora")]
@@ -113,7 +113,7 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys)
     for slice_size in (9, 20):
         learn(corpus, 4, other_address, 1, slice_size=slice_size)
     learn(corpus, 4, other_address, 1, "whole")
-    list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
+    list(mapping.bounded_map(divmod, [3], shared=(7,), client=other_address))
     assert {key_split(key) for key in keys} == {
         *graphs.PREFIXES,
         whole.PREFIX,

@@ -121,12 +121,12 @@ def limited() -> Iterator[Any]:
 
 
 def test_little_rests_between_the_tasks_of_a_map(limited):
-    from bigtopic.parallel import cluster
+    from bigtopic.parallel import mapping
 
-    list(cluster.bounded_map(_takes, [300 * MEGABYTE], client=limited))
+    list(mapping.bounded_map(_takes, [300 * MEGABYTE], client=limited))
     ((resting, _),) = limited.run(left).values()
     assert resting == 0  # a piece of 375 MB is more than a twentieth
-    list(cluster.bounded_map(_takes, [100 * MEGABYTE], client=limited))
+    list(mapping.bounded_map(_takes, [100 * MEGABYTE], client=limited))
     ((resting, _),) = limited.run(left).values()
     assert 100 * MEGABYTE <= resting <= 200 * MEGABYTE
     limited.run(buffers.give_back)

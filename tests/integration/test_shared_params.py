@@ -22,7 +22,7 @@ from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors import whole
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
-from bigtopic.parallel import cluster, workers
+from bigtopic.parallel import cluster, mapping, workers
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.state.lazy_array import padded
 from bigtopic.state.new_model import new_model
@@ -100,7 +100,7 @@ def test_a_cluster_that_never_has_workers_is_an_error(corpus):
     with dask.config.set({"distributed.scheduler.no-workers-timeout": "0.2s"}), hosts.scheduler() as client:
         for work in (
             lambda: learn(corpus, client),
-            lambda: list(cluster.bounded_map(abs, [1], client=client)),
+            lambda: list(mapping.bounded_map(abs, [1], client=client)),
         ):
             with pytest.raises(
                 ClusterError, match=r"gave up waiting for a worker, as its setting .*no-workers-timeout"

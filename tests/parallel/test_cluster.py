@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bigtopic.errors import SettingError
-from bigtopic.parallel import cluster
+from bigtopic.parallel import cluster, mapping
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -23,7 +23,7 @@ def test_results_come_in_the_order_of_the_items():
         return item * item
 
     for n_threads in (1, 2, 5):
-        assert list(cluster.bounded_map(work, range(20), n_threads=n_threads)) == [i * i for i in range(20)]
+        assert list(mapping.bounded_map(work, range(20), n_threads=n_threads)) == [i * i for i in range(20)]
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -35,7 +35,7 @@ def test_items_are_taken_no_further_ahead_than_the_window(n_threads):
             taken[0] += 1
             yield i
 
-    for _ in cluster.bounded_map(lambda item: item, items(), n_threads=n_threads, n_in_flight=4):
+    for _ in mapping.bounded_map(lambda item: item, items(), n_threads=n_threads, n_in_flight=4):
         done[0] += 1
         assert taken[0] - done[0] <= 4
     assert done[0] == 50
@@ -50,7 +50,7 @@ def test_a_failure_is_raised_in_its_turn_and_ends_the_work():
             raise ValueError("five")
         return item
 
-    results = cluster.bounded_map(work, range(1000), n_threads=2, n_in_flight=4)
+    results = mapping.bounded_map(work, range(1000), n_threads=2, n_in_flight=4)
     assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="five"):
         next(results)
@@ -59,7 +59,7 @@ def test_a_failure_is_raised_in_its_turn_and_ends_the_work():
 
 def test_leaving_early_leaves_nothing_running():
     before = threading.active_count()
-    for result in cluster.bounded_map(lambda item: item, range(1000), n_threads=2):
+    for result in mapping.bounded_map(lambda item: item, range(1000), n_threads=2):
         if result == 3:
             break
     deadline = time.time() + 5
@@ -115,16 +115,16 @@ def test_what_is_no_client_is_refused(one_worker):
 
 @pytest.mark.distributed
 def test_a_map_on_a_client_is_a_map(three_workers):
-    assert list(cluster.bounded_map(np.sqrt, range(9), client=three_workers, n_in_flight=3)) == [
+    assert list(mapping.bounded_map(np.sqrt, range(9), client=three_workers, n_in_flight=3)) == [
         i**0.5 for i in range(9)
     ]
     with pytest.raises(TypeError):
-        list(cluster.bounded_map(len, [1], client=three_workers))
+        list(mapping.bounded_map(len, [1], client=three_workers))
 
 
 @pytest.mark.distributed
 def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(mortal_workers):
-    results = cluster.bounded_map(
+    results = mapping.bounded_map(
         operator.add, range(30), shared=(100,), client=mortal_workers, n_in_flight=5
     )
     found = [next(results)]
@@ -177,7 +177,7 @@ def test_what_is_given_up_writes_nothing_afterwards(three_workers, tmp_path):
 
     with pytest.raises(ValueError, match="no more"):
         list(
-            cluster.bounded_map(functools.partial(write_late, folder=tmp_path), items(), client=three_workers)
+            mapping.bounded_map(functools.partial(write_late, folder=tmp_path), items(), client=three_workers)
         )
     before = sorted(tmp_path.iterdir())
     time.sleep(1.0)

@@ -16,7 +16,7 @@ from llvmlite import binding
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, graph_tasks, graphs, sending, whole
-from bigtopic.parallel import cluster, environment, results
+from bigtopic.parallel import environment, mapping, results
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -52,7 +52,7 @@ def test_another_processor_is_worth_one_warning_or_an_error(corpus, two_kinds):
 
 
 def mapped(client, items=range(2)):
-    return list(cluster.bounded_map(abs, items, client=client))
+    return list(mapping.bounded_map(abs, items, client=client))
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_tasks_for_fit_workers_are_repeated_when_all_of_these_are_gone(without_p
     with hosts.scheduler() as client, hosts.worker(client, **without_package), ExitStack() as others:
         with hosts.worker(client), pytest.warns(BigtopicWarning, match="is left out"):
             mapped(client)
-            found = cluster.bounded_map(time.sleep, [0.0, 3.0, 0.0], client=client, n_in_flight=1)
+            found = mapping.bounded_map(time.sleep, [0.0, 3.0, 0.0], client=client, n_in_flight=1)
             next(found)
             waits = threading.Timer(0.5, lambda: others.enter_context(hosts.worker(client)))
         waits.start()

@@ -21,7 +21,7 @@ from distributed import Event
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, whole
-from bigtopic.parallel import cluster, environment, results, workers
+from bigtopic.parallel import cluster, environment, mapping, results, workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -356,7 +356,7 @@ def test_a_client_that_is_closed_in_the_middle_of_a_map(closing):
         yield 5
 
     with pytest.raises(ClusterError, match="was closed"):
-        list(cluster.bounded_map(abs, items(), client=closing))
+        list(mapping.bounded_map(abs, items(), client=closing))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp:127.0.0.1:port"])
@@ -400,7 +400,7 @@ def _listen(server, answers):
 
 def test_tasks_that_kill_their_workers(mortal_workers):
     with pytest.raises(ClusterError, match="workers die repeatedly"):
-        list(cluster.bounded_map(os._exit, [1], client=mortal_workers))
+        list(mapping.bounded_map(os._exit, [1], client=mortal_workers))
 
 
 def test_a_worker_that_is_always_slow_is_named_once():

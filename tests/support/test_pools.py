@@ -7,7 +7,7 @@ import pytest
 
 from bigtopic.corpus.readers.containers.pieces import _ahead
 from bigtopic.ingestion.parse import _by_turns
-from bigtopic.parallel.cluster import bounded_map
+from bigtopic.parallel.mapping import bounded_map
 
 
 class Stream:

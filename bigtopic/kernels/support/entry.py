@@ -46,7 +46,7 @@ __all__ = [
 # Without `error_model` and `fastmath`, a function would get them from whichever caller was compiled first.
 _COMPILED: Any = {"cache": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
 OUTER: Any = _COMPILED | {"nogil": True}
-INNER: Any = _COMPILED | {"no_cpython_wrapper": True}
+INNER: Any = _COMPILED | {"no_cpython_wrapper": True, "forceinline": True}
 
 # For loops of few operations: references to arrays are not counted, which would take longer than the operations. Such
 # functions allocate nothing. INLINE is for the functions that they call.

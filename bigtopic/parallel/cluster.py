@@ -173,6 +173,7 @@ def cluster_errors(client: Any) -> Iterator[None]:
         return
     from dask.distributed import KilledWorker
 
+    scheduler = getattr(client.scheduler, "address", None)  # a client that is closed has none
     try:
         yield
     except BigtopicError:
@@ -180,9 +181,9 @@ def cluster_errors(client: Any) -> Iterator[None]:
     except Exception as error:
         if client.status != "running":
             raise ClusterError(
-                f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
-                f"again, or {ON_THREADS}"
-            ) from error
+                f"the Dask client was closed, or lost its scheduler ({scheduler}), before the work was done; start a "
+                f"scheduler and connect again, or {ON_THREADS}"
+            ) from None  # tasks are cancelled then, which says no more
         if isinstance(error, (LOST, KilledWorker)):
             raise ClusterError(
                 f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "

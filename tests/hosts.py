@@ -7,6 +7,7 @@ import os
 import secrets
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -176,6 +177,33 @@ def worker(
         finally:
             process.kill()
             process.wait()
+
+
+class Apart:
+    """A cluster of two workers in a process of its own, which may be killed, and begun again at the same address."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            self._port = free.getsockname()[1]
+        self.address = f"tcp://{HOST}:{self._port}"
+        self._process: Any = None
+
+    def begin(self) -> None:
+        self._process = forks().Process(target=_serve, args=(self._port,), daemon=True)
+        self._process.start()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def _serve(port: int) -> None:
+    from dask.distributed import LocalCluster
+
+    where = {"processes": False, "protocol": "tcp://", "host": HOST, "scheduler_port": port}
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", **where):
+        time.sleep(12 * SECONDS)
 
 
 def _work(options: list[str], variables: Mapping[str, str], folder: str) -> None:

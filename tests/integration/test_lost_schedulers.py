@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -46,50 +45,16 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-def _serve(port: int) -> None:
-    """A scheduler and two workers in this process."""
-    from dask.distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp://",
-        host=hosts.HOST,
-        scheduler_port=port,
-        dashboard_address=":0",
-    ):
-        time.sleep(10 * SECONDS)
-
-
-class Lost:
-    """A cluster in a process of its own, its client, and what kills it, perhaps to start it again there."""
-
-    def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind((hosts.HOST, 0))
-            self._port = free.getsockname()[1]
-        self.address = f"tcp://{hosts.HOST}:{self._port}"
-        self.begin()
-
-    def begin(self) -> None:
-        self._process = hosts.forks().Process(target=_serve, args=(self._port,), daemon=True)
-        self._process.start()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.join()
-
-
 @pytest.fixture
 def lost() -> Iterator[Any]:
-    found = Lost()
+    found = hosts.Apart()
+    found.begin()
     yield found
     found.kill()
 
 
 @contextmanager
-def connected(lost: Lost) -> Iterator[Any]:
+def connected(lost: hosts.Apart) -> Iterator[Any]:
     from dask.distributed import Client
 
     end = time.monotonic() + SECONDS

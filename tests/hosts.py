@@ -266,5 +266,10 @@ def unplug(host: Host) -> None:
     _ip("link", "set", host.network, "down")
 
 
+def plug(host: Host) -> None:
+    """End what `unplug` began."""
+    _ip("link", "set", host.network, "up")
+
+
 def _ip(*arguments: str) -> None:
     subprocess.run(["ip", *arguments], check=True, capture_output=True)

@@ -31,7 +31,9 @@ from bigtopic.wording import counted
 
 __all__ = ["Ended", "Saver", "train"]
 
-_PARTIAL_FIT = either("call partial_fit, or fit with init=,", "give it to --continue-from")
+_NOT_SAVED = either(
+    ": call partial_fit to go on", ", but is not saved: with --checkpoint, it could be resumed"
+)
 
 
 class Ended(NamedTuple):
@@ -198,7 +200,7 @@ class _Loop:
         if cursor.pass_number:
             found += f" and {counted(cursor.pass_number, 'whole pass', 'whole passes')}"
         if self.saver is None:
-            return f"{found}: {_PARTIAL_FIT} to go on from them"
+            return found + _NOT_SAVED
         if not self._half_measured and self.run.plan.may_cut(cursor.pass_number, cursor.round):
             try:
                 self.saver.save(self.model, self.history.counts())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from time import sleep
+from time import monotonic
 from typing import Any
 from urllib.request import urlopen
 
@@ -44,13 +43,10 @@ def patient(bucket: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def unavailable(refused: Callable[[float], int], delay: float = 0.0) -> Iterator[None]:
-    """The server is not available for a while, which begins at once or after a moment."""
-    with ThreadPoolExecutor(1) as pool:
-        refused(SECONDS if delay == 0 else 0.0)
-        later = pool.submit(lambda: (sleep(delay), refused(SECONDS)) if delay else None)
-        yield
-        later.result()
+def unavailable(refused: Callable[[float], int]) -> Iterator[None]:
+    """The server is not available for a while, which begins at once."""
+    refused(SECONDS)
+    yield
     assert refused(0.0) > 0, "nothing was refused"
 
 
@@ -104,12 +100,14 @@ def test_workers_learn_the_same(run, bucket, refused, patient, one_worker, tmp_p
 
 
 @pytest.mark.slow
-def test_the_part_is_named_when_patience_is_over(bucket, refused):
-    """Here after two attempts, as the options of the tests say."""
+@pytest.mark.parametrize("whose", ["of the tests", "by default"])
+def test_the_part_is_named_when_patience_is_over(whose, bucket, refused, patient):
     corpus = bt.ingest(TEXTS, bucket.url("c.zarr"), storage_options=bucket.options, client=False, n_threads=1)
-    refused(60.0)
+    corpus = bt.open_corpus(bucket.url("c.zarr"), bucket.options if whose == "of the tests" else patient)
+    refused(600.0)
+    begun = monotonic()
     try:
         with pytest.raises(StoreError, match=r"c\.zarr/parts/0+[-\w]*.*ServiceUnavailable"):
             bt.LDA(3, max_iter=1, client=False, n_threads=1, random_state=0).fit(corpus)
     finally:
-        refused(0.0)
+        print(f"patience {whose}: {monotonic() - begun:.0f} s, {refused(0.0)} requests")

@@ -47,9 +47,10 @@ def has_buckets(filesystem: Any) -> bool:
 
 
 def patient(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with which a request to S3 that gets no answer, or an error of the server such as 503, is repeated:
-    `ATTEMPTS` times in all, each after a random part of a pause that doubles up to 20 seconds, so for at most two and a half minutes.
-    What `config_kwargs` says about retries counts instead. The libraries of other stores repeat requests by themselves.
+    """The options with which a request to S3 that gets no answer, or an error of the server such as 503, is repeated.
+
+    It is made `ATTEMPTS` times, with random pauses that double up to 20 seconds: at most 151 seconds in all. What
+    `config_kwargs` says about retries counts instead. The libraries of other stores repeat requests by themselves.
     """
     if url.split("://")[0] not in _S3:
         return dict(options)

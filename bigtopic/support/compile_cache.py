@@ -58,11 +58,12 @@ class _Numba:
 
 def _mend() -> None:
     """Have numba compile what it cannot load, and go on where it cannot save."""
-    from numba.core.caching import Cache
+    from numba.core import caching
 
-    if hasattr(Cache, "mended"):
+    cache: Any = caching.Cache
+    if hasattr(cache, "mended"):
         return
-    load, save = Cache.load_overload, Cache.save_overload
+    load, save = cache.load_overload, cache.save_overload
 
     def load_overload(self: Any, *arguments: Any) -> Any:
         try:
@@ -82,7 +83,7 @@ def _mend() -> None:
                 f"what numba compiled cannot be kept for the next run: {error}; set {VARIABLE} to another folder"
             )
 
-    Cache.load_overload, Cache.save_overload, Cache.mended = load_overload, save_overload, True
+    cache.load_overload, cache.save_overload, cache.mended = load_overload, save_overload, True
 
 
 def _remove(folder: str, process: int) -> None:

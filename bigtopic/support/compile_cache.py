@@ -58,9 +58,7 @@ class _Numba:
 
 def _mend() -> None:
     """Have numba compile what it cannot load, and go on where it cannot save."""
-    from numba.core import caching
-
-    cache: Any = caching.Cache
+    cache: Any = sys.modules["numba.core.caching"].Cache
     if hasattr(cache, "mended"):
         return
     load, save = cache.load_overload, cache.save_overload

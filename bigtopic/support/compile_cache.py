@@ -3,7 +3,7 @@
 numba keeps them beside the package, or else in the user's cache folder, and functions cannot even be defined where it
 can write to neither, as for a service account without a home. `ensure` then gives it a folder of this process.
 
-A file that is damaged there, as after a loss of power, is an error in numba, in every run until somebody removes it;
+A file that is damaged there, as after a loss of power, is an error in numba, in every run until it is removed;
 here its function is compiled again, and the file replaced.
 """
 

@@ -7,6 +7,7 @@ import os
 import secrets
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -178,6 +179,33 @@ def worker(
             process.wait()
 
 
+class Apart:
+    """A cluster of two workers in a process of its own, which may be killed, and begun again at the same address."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            self._port = free.getsockname()[1]
+        self.address = f"tcp://{HOST}:{self._port}"
+        self._process: Any = None
+
+    def begin(self) -> None:
+        self._process = forks().Process(target=_serve, args=(self._port,), daemon=True)
+        self._process.start()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def _serve(port: int) -> None:
+    from dask.distributed import LocalCluster
+
+    where = {"processes": False, "protocol": "tcp://", "host": HOST, "scheduler_port": port}
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", **where):
+        time.sleep(12 * SECONDS)
+
+
 def _work(options: list[str], variables: Mapping[str, str], folder: str) -> None:
     """The command of a worker in a fork, which has had other variables and may import what tests import."""
     import dask
@@ -236,6 +264,11 @@ def _joined(bridge: str, address: str) -> Iterator[Host]:
 def unplug(host: Host) -> None:
     """Let everything that is sent to a host, or from there, get lost."""
     _ip("link", "set", host.network, "down")
+
+
+def plug(host: Host) -> None:
+    """End what `unplug` began."""
+    _ip("link", "set", host.network, "up")
 
 
 def _ip(*arguments: str) -> None:

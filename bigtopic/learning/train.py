@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
-from bigtopic.errors import ModelError
+from bigtopic.errors import BigtopicError, ClusterError, ModelError, argument, either
 from bigtopic.learning import executors, sharing
 from bigtopic.learning.executors.base import Executor, Until
 from bigtopic.learning.executors.choice import choose, idle_threads
@@ -28,8 +28,13 @@ from bigtopic.plan.exchanges import Schedule
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
+from bigtopic.wording import counted
 
 __all__ = ["Ended", "Saver", "train"]
+
+_NOT_SAVED = either(
+    ": call partial_fit to go on", ", but is not saved: with --checkpoint, it could be resumed"
+)
 
 
 class Ended(NamedTuple):
@@ -173,6 +178,15 @@ class _Loop:
     def passes(self) -> str:
         """Learn until the run ends; returns the reason."""
         self.history.begin(self._disk)
+        try:
+            reason = self._learned()
+        except ClusterError as error:
+            error.args = (f"{error.message}; {self._left()}",)
+            raise
+        self.history.end(reason or "max_iter")
+        return reason or "max_iter"
+
+    def _learned(self) -> str | None:
         reason = self._ended_before()
         end = self.model.cursor.pass_number + self.limits.max_iter
         while reason is None and self.model.cursor.pass_number < end:
@@ -182,8 +196,23 @@ class _Loop:
             reason = "score" if self._score() else None
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
-        self.history.end(reason or "max_iter")
-        return reason or "max_iter"
+        return reason
+
+    def _left(self) -> str:
+        """What a failure of the cluster leaves, as text; the run is saved first, if it can be cut there."""
+        cursor = self.model.cursor
+        found = f"the model is valid, with the topics of {counted(cursor.step, 'update')}"
+        if cursor.pass_number:
+            found += f" and {counted(cursor.pass_number, 'whole pass', 'whole passes')}"
+        if self.saver is None:
+            return found + _NOT_SAVED
+        if not self._half_measured and self.run.plan.may_cut(cursor.pass_number, cursor.round):
+            try:
+                self.saver.save(self.model, self.history.counts())
+                found += ", and saved"
+            except BigtopicError as error:
+                found += f", but could not be saved ({error.message})"
+        return f"{found}: run the same again with {argument('resume', True)} to go on"
 
     @property
     def _disk(self) -> DiskNeed | None:

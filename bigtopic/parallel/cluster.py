@@ -251,6 +251,7 @@ def cluster_errors(client: Any) -> Iterator[None]:
     from dask.distributed import KilledWorker
     from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
+    scheduler = getattr(client.scheduler, "address", None)  # a client that is closed has none
     try:
         yield
     except BigtopicError:
@@ -258,9 +259,9 @@ def cluster_errors(client: Any) -> Iterator[None]:
     except Exception as error:
         if client.status != "running":
             raise ClusterError(
-                f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
-                f"again, or {ON_THREADS}"
-            ) from error
+                f"the Dask client was closed, or lost its scheduler ({scheduler}), before the work was done; start a "
+                f"scheduler and connect again, or {ON_THREADS}"
+            ) from None  # tasks are cancelled then, which says no more
         if isinstance(error, (NoValidWorkerError, NoWorkerError)):
             raise workers.nobody_came(client, error) from error
         if isinstance(error, (LOST, KilledWorker)):

@@ -82,7 +82,14 @@ def _failures_released(client: Any, futures: Sequence[Any]) -> Iterator[None]:
 
 
 def _refuse_cancelled(client: Any, error: CancelledError) -> None:
-    """Raise `Cancelled` if a person or a program cancelled the task, and not Dask."""
+    """Raise `Cancelled` if a person or a program cancelled the task, and not Dask. If its scheduler is lost, wait while
+    Dask tries to reach it: the work is then repeated there, or has lost its client."""
+    if client.status == "connecting":
+        warn(
+            f"the scheduler at {client.scheduler.address} is lost, and Dask's client tries to reach it again"
+        )
+    while client.status == "connecting":
+        time.sleep(DONE_SECONDS)
     reason = getattr(error, "reason", LOSSES[0])
     lost = reason in LOSSES or (reason == NO_REASON and not _cancelled_recently(client))
     if client.status == "running" and not lost:
@@ -96,8 +103,7 @@ def _refuse_cancelled(client: Any, error: CancelledError) -> None:
 
 def _cancelled(client: Any, how: str) -> Cancelled:
     return Cancelled(
-        f"the tasks of this work were cancelled on the Dask scheduler at {client.scheduler.address} ({how}); a model "
-        "that was learning is valid, and holds the updates before: call partial_fit, or resume from a checkpoint"
+        f"the tasks of this work were cancelled on the Dask scheduler at {client.scheduler.address} ({how})"
     )
 
 

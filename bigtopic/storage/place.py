@@ -35,7 +35,7 @@ def file_system(url: str, options: Mapping[str, Any] | None = None) -> tuple[Any
         system = fsspec.filesystem("file")
         return system, system._strip_protocol(url)
     with _known(url):
-        return fsspec.core.url_to_fs(url, **(options or {}))
+        return fsspec.core.url_to_fs(url, **remote.patient(url, options or {}))
 
 
 @contextmanager

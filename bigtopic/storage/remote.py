@@ -15,10 +15,20 @@ from typing import Any
 
 from bigtopic.errors import BigtopicError, StoreError, either
 
-__all__ = ["Version", "has_buckets", "reaching", "remove_if", "replace_if", "uncached", "version_of"]
+__all__ = [
+    "Version",
+    "has_buckets",
+    "patient",
+    "reaching",
+    "remove_if",
+    "replace_if",
+    "uncached",
+    "version_of",
+]
 
 Version = str | bytes
 
+ATTEMPTS = 12  # at a request to S3
 _S3 = {"s3", "s3a"}
 _BUCKETS = _S3 | {"gs", "gcs", "abfs", "abfss", "az", "adl"}
 _LIBRARIES = {"botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "requests", "paramiko"}
@@ -36,6 +46,18 @@ def has_buckets(filesystem: Any) -> bool:
     return bool(_protocols(filesystem) & _BUCKETS)
 
 
+def patient(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with which a request to S3 that gets no answer, or an error of the server such as 503, is repeated.
+
+    It is made `ATTEMPTS` times, with random pauses that double up to 20 seconds: at most 151 seconds in all. What
+    `config_kwargs` says about retries counts instead. The libraries of other stores repeat requests by themselves.
+    """
+    if url.split("://")[0] not in _S3:
+        return dict(options)
+    retries = {"mode": "standard", "total_max_attempts": ATTEMPTS}
+    return {**options, "config_kwargs": {"retries": retries, **(options.get("config_kwargs") or {})}}
+
+
 def uncached(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with which fsspec asks the store itself: the listings it keeps do not show what others wrote.
 
@@ -45,7 +67,7 @@ def uncached(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {"use_listings_cache": False} if scheme in _BUCKETS else {}
     if scheme in _S3:
         settings["max_concurrency"] = 1
-    return {**settings, **options}
+    return {**settings, **patient(url, options)}
 
 
 @contextmanager

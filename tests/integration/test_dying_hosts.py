@@ -167,3 +167,29 @@ def test_a_host_that_is_cut_off(kind, machines):
 
     with dask.config.set({"distributed.comm.timeouts.tcp": "11s"}):  # the least that Dask allows
         check(learn_meanwhile(kind, machines, cut), kind)
+
+
+CUT_SECONDS = 60
+
+
+@pytest.mark.parametrize("kind", ["batches", "short rounds", "replicas"])
+def test_a_link_that_is_cut_for_a_minute(kind, machines):
+    """Longer than Dask waits for an answer, with its own settings; then the link heals, and its worker begins again."""
+
+    def cut(rounds: Rounds) -> None:
+        for host in machines.hosts[:2]:
+            machines.start(host)
+        rounds.wait()
+        hosts.unplug(machines.hosts[0])
+        last, longest = (begun := time.monotonic()), 0.0
+        while last < begun + CUT_SECONDS:
+            rounds.wait()
+            last, longest = (now := time.monotonic()), max(longest, now - last)
+        hosts.plug(machines.hosts[0])
+        rounds.wait()
+        print(f"{kind}: no round for {longest:.0f} s, while a link was cut for {CUT_SECONDS} s")
+        machines.kill(machines.hosts[0])
+        machines.start(machines.hosts[0])
+        rounds.wait()
+
+    check(learn_meanwhile(kind, machines, cut), kind)

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 
 import bigtopic as bt
 from bigtopic.learning.executors import choice, whole
+from bigtopic.plan import exchanges
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hosts
 from machines import KINDS, N_TOPICS, bits, cluster, documents
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.distributed,
-    pytest.mark.skipif(hosts.why_no_networks() is not None, reason=hosts.why_no_networks() or ""),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.distributed]
 SECONDS = 300  # that anything may take
 N_KILLS = 2
 PASSES = 2 * N_KILLS + 1
+MOMENTS = 20  # at which drivers of small runs are killed
+SMALL: dict[str, dict[str, Any]] = {
+    "default": {"batch_size": 50},
+    "vb": {"method": "vb", "tol": 0.0},
+    "cgs": {"method": "cgs", "batch_size": 50},
+    "replicas": {"method": "cgs", "batch_size": 5, "replicas": 2, "replica_updates": 4},
+    "asynchronous": {"method": "streaming-ope", "batch_size": 20, "asynchronous": True},
+    "asynchronous, of labels": {"method": "cgs", "batch_size": 20, "asynchronous": True},
+}
 DRIVER = """
 import sys
 sys.path[:0] = {paths!r}
@@ -62,6 +72,7 @@ def stays(after: int) -> Callable[[Any], None]:
     return stay
 
 
+@pytest.mark.skipif(hosts.why_no_networks() is not None, reason=hosts.why_no_networks() or "")
 @pytest.mark.parametrize("kind", KINDS)
 def test_drivers_that_are_killed(kind, tmp_path, monkeypatch):
     """Workers go on for a while with what a killed driver has left them, as the next one begins on more hosts."""
@@ -96,3 +107,64 @@ def begin_and_kill(settings: dict[str, Any], passes: int, seconds: float) -> Non
             assert driver.poll() is None, "the driver has ended by itself"
         finally:
             driver.kill()
+
+
+def small(run: str, corpus: Any, client: Any, checkpoint: Path | None = None, **settings: Any) -> Any:
+    """A fit of 2 passes for each moment."""
+    fixed = {
+        "max_iter": 2 * MOMENTS + 1,
+        "random_state": 3,
+        "progress": False,
+        "n_threads": 1,
+        "client": client,
+    }
+    model = bt.LDA(4, **SMALL[run], **fixed, **settings)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "replicas=2")
+        patch.setattr(choice, "LONG_ROUND_SECONDS", -1.0 if run == "vb" else 1e9)
+        patch.setattr(whole, "CHUNK_SECONDS", 0.05)
+        patch.setattr(exchanges, "ENTRIES_PER_WORD", 0)
+        saved = None if checkpoint is None else bt.Checkpoint(checkpoint, seconds=0, keep=2)
+        return model.fit(corpus, checkpoint=saved, resume=saved is not None)
+
+
+def drive(run: str, corpus: Path, address: str, checkpoint: Path, passes: int, seconds: float) -> None:
+    """Kill this process so long after the run has begun, which goes no further than so many passes."""
+    begun: list[Any] = []
+
+    def dies(event: Any) -> None:
+        if not begun:
+            begun.append(event)
+            Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+    small(run, bt.open_corpus(corpus), address, checkpoint, callbacks=[dies, stays(passes)])
+
+
+@pytest.mark.parametrize("run", SMALL)
+def test_twenty_drivers_are_killed(run, corpus, tmp_path):
+    """Synchronous methods get the bits of an undisturbed run; asynchronous ones apply each minibatch once."""
+    stored, checkpoint, draw = tmp_path / "corpus.zarr", tmp_path / "run.ckpt", random.Random(11)
+    stored_corpus = bt.ingest(corpus, stored, client=False, progress=False)
+    alone = small(run, stored_corpus, False)
+    apart, steps = hosts.Apart(), []
+    apart.begin()
+    try:
+        for moment in range(1, MOMENTS + 1):
+            arguments = (run, stored, apart.address, checkpoint, 2 * moment, draw.uniform(0.0, 0.5))
+            driver = hosts.forks().Process(target=drive, args=arguments, daemon=True)
+            driver.start()
+            driver.join(SECONDS)
+            assert driver.exitcode == -signal.SIGKILL
+            versions = sorted(path.parent.name for path in checkpoint.glob("step-*/zarr.json"))
+            steps.append(int(versions[-1].removeprefix("step-")) if versions else 0)
+        resumed = small(run, stored_corpus, apart.address, checkpoint)
+    finally:
+        apart.kill()
+    print(f"{run}: updates in the checkpoint after each kill: {steps}")
+    assert steps == sorted(steps) and steps[-1] > 0
+    assert resumed._model.cursor == alone._model.cursor
+    if "asynchronous" in run:
+        masses = [float(model._model.topic_words.totals().sum()) for model in (resumed, alone)]
+        assert masses[0] == pytest.approx(masses[1], rel=1e-5)
+    else:
+        assert bits(resumed._model) == bits(alone._model)

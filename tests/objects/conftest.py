@@ -13,9 +13,31 @@ import pytest
 
 SERVER = """
 import threading
+import time
 from moto.server import ThreadedMotoServer
+
+class Refusing:
+    # what is asked for /-unavailable/SECONDS makes it answer 503 to everything so long
+    def __init__(self, app):
+        self.app, self.until, self.refused = app, 0.0, 0
+
+    def __call__(self, environ, start):
+        path = environ["PATH_INFO"]
+        if path.startswith("/-unavailable/"):
+            self.until, refused, self.refused = time.monotonic() + float(path[14:]), self.refused, 0
+            start("200 OK", [("Content-Type", "text/plain")])
+            return [str(refused).encode()]
+        if time.monotonic() > self.until:
+            return self.app(environ, start)
+        self.refused += 1
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        body = b"<Error><Code>ServiceUnavailable</Code><Message>later</Message></Error>"
+        start("503 Service Unavailable", [("Content-Length", str(len(body)))])
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
 server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
 server.start()
+server._server.app = Refusing(server._server.app)
 print(server.get_host_and_port()[1], flush=True)
 threading.Event().wait()
 """

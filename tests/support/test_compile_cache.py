@@ -54,8 +54,47 @@ def test_what_users_chose_is_used(refused, monkeypatch, recwarn):
     assert os.environ[compile_cache.VARIABLE] == "/somewhere" and not recwarn
 
 
+@pytest.fixture
+def compiled(tmp_path, monkeypatch, toy):
+    """Call a function that is kept in a cache of its own, as the next process does; how often it was compiled."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "kept_function.py"
+    file.write_text("from numba import njit\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
+
+    def call():
+        twice = toy(file).twice
+        assert twice(21) == 42
+        return sum(twice.stats.cache_misses.values())
+
+    return call
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
+def test_a_damaged_file_is_made_again(suffix, keep, compiled, tmp_path):
+    assert (compiled(), compiled()) == (1, 0)
+    (damaged,) = (tmp_path / "cache").rglob(f"*.{suffix}")
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[: int(keep * len(whole))])
+    assert (compiled(), compiled()) == (1, 0)
+
+
+def test_a_function_that_cannot_be_kept_is_used(compiled, monkeypatch):
+    from numba.core.caching import IndexDataCacheFile
+
+    def full(self, path):
+        raise OSError(28, "No space left on device", path)
+
+    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
+    with pytest.warns(bigtopic.errors.BigtopicWarning, match="No space left.*set NUMBA_CACHE_DIR to another"):
+        assert compiled() == 1
+
+
 def test_a_process_that_can_write_nowhere_removes_its_folder(tmp_path):
-    code = "import os; os.access = lambda *_: False\n" + COUNTS
+    mended = "; from numba.core.caching import Cache; assert Cache.mended"
+    code = "import os; os.access = lambda *_: False\n" + COUNTS + mended
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     environment.pop(compile_cache.VARIABLE, None)
     done = subprocess.run(

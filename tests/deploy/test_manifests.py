@@ -120,7 +120,10 @@ def test_the_image_is_made_of_what_is_there():
     lines = (c.KUBERNETES / "Dockerfile").read_text().splitlines()
     for line in lines:
         if line.startswith("COPY "):
-            assert all((REPOSITORY / source).exists() for source in line.split()[1:-1])
+            sent = (REPOSITORY / ".dockerignore").read_text().split()
+            assert all(
+                (REPOSITORY / source).exists() and f"!{source}" in sent for source in line.split()[1:-1]
+            )
     (extras,) = re.findall(r"/src\[([\w,]+)\]", "\n".join(lines))
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {*extras.split(",")} <= {*project["optional-dependencies"]}

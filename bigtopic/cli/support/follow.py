@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +246,7 @@ class _Follower:
             if self._before is None and estimator._model is not None:  # the last window is of an earlier run
                 with suppress(InputError, VocabularyMismatch):
                     self._before = estimator.snapshot(corpus)
-            timed = {"time": datetime.now()} if isinstance(estimator.half_life, str) else {}
+            timed = {"time": datetime.now(UTC)} if isinstance(estimator.half_life, str) else {}
             estimator.partial_fit(corpus, score=True, **timed)
         else:
             estimator.run_ = run_record.continued(estimator.run_, corpus)

@@ -74,7 +74,7 @@ def learn_from(
     estimator = _estimator(model if known else continue_from, fresh, typed)
     source = _source(path, model, estimator, known, min(_SETTLED, limits["save_every"]))
     terminal.aside(
-        f"{model} ({counted(estimator.n_docs_seen_ if known else 0, 'document')} so far) learns from {source.name}; "
+        f"{model} ({counted(0 if estimator._model is None else estimator.n_docs_seen_, 'document')} so far) learns from {source.name}; "
         "Ctrl-C ends it"
     )
     follower = _Follower(estimator, model, source, **limits)
@@ -103,7 +103,9 @@ def _estimator(before: str | None, fresh: Any, typed: Mapping[str, Any]) -> Any:
             raise SettingError(
                 f"{argument(name, value)}: {before} has {kept!r} and keeps it; leave it out, or give another path"
             )
-    estimator.set_params(client=fresh.client, n_threads=fresh.n_threads, progress=False)._check()
+    estimator.set_params(client=fresh.client, n_threads=fresh.n_threads, progress=False)
+    # A window is learned as a whole, and scores of held-out documents ended with the run that held them out.
+    estimator.set_params(max_time=None, patience=None, evaluate_every=None)._check()
     method = estimator._method_and_options()[0]
     if (
         method.load_kernel().state == "run"

@@ -73,10 +73,8 @@ def learn_from(
     require_writable(model, "model", overwrite=True)
     estimator = _estimator(model if known else continue_from, fresh, typed)
     source = _source(path, model, estimator, known, min(_SETTLED, limits["save_every"]))
-    terminal.aside(
-        f"{model} ({counted(0 if estimator._model is None else estimator.n_docs_seen_, 'document')} so far) learns from {source.name}; "
-        "Ctrl-C ends it"
-    )
+    seen = counted(0 if estimator._model is None else estimator.n_docs_seen_, "document")
+    terminal.aside(f"{model} ({seen} so far) learns from {source.name}; Ctrl-C ends it")
     follower = _Follower(estimator, model, source, **limits)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "partial_fit: each call")  # few may come in the time between saves

@@ -213,7 +213,7 @@ def test_the_page_of_the_news(tmp_path):
     for _ in range(2):
         subprocess.run(["sh", script, tmp_path / "news"], check=True, env={**os.environ, "PATH": path})
     page = (tmp_path / "news" / "news.html").read_text()
-    windows = [json.loads(line) for line in (tmp_path / "news" / "windows.jsonl").open()]
+    windows = [json.loads(line) for line in (tmp_path / "news" / "windows.jsonl").read_text().splitlines()]
     assert len(windows) == 14 and windows[-1]["documents_seen"] == 3130
     changed = [{what for one in window["changed"] for what in one["what"]} for window in windows]
     assert (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +73,8 @@ def learn_from(
     require_writable(model, "model", overwrite=True)
     estimator = _estimator(model if known else continue_from, fresh, typed)
     source = _source(path, model, estimator, known, min(_SETTLED, limits["save_every"]))
-    terminal.aside(
-        f"{model} ({counted(estimator.n_docs_seen_ if known else 0, 'document')} so far) learns from {source.name}; "
-        "Ctrl-C ends it"
-    )
+    seen = counted(0 if estimator._model is None else estimator.n_docs_seen_, "document")
+    terminal.aside(f"{model} ({seen} so far) learns from {source.name}; Ctrl-C ends it")
     follower = _Follower(estimator, model, source, **limits)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "partial_fit: each call")  # few may come in the time between saves
@@ -103,7 +101,9 @@ def _estimator(before: str | None, fresh: Any, typed: Mapping[str, Any]) -> Any:
             raise SettingError(
                 f"{argument(name, value)}: {before} has {kept!r} and keeps it; leave it out, or give another path"
             )
-    estimator.set_params(client=fresh.client, n_threads=fresh.n_threads, progress=False)._check()
+    estimator.set_params(client=fresh.client, n_threads=fresh.n_threads, progress=False)
+    # A window is learned as a whole, and scores of held-out documents ended with the run that held them out.
+    estimator.set_params(max_time=None, patience=None, evaluate_every=None)._check()
     method = estimator._method_and_options()[0]
     if (
         method.load_kernel().state == "run"
@@ -246,7 +246,7 @@ class _Follower:
             if self._before is None and estimator._model is not None:  # the last window is of an earlier run
                 with suppress(InputError, VocabularyMismatch):
                     self._before = estimator.snapshot(corpus)
-            timed = {"time": datetime.now()} if isinstance(estimator.half_life, str) else {}
+            timed = {"time": datetime.now(UTC)} if isinstance(estimator.half_life, str) else {}
             estimator.partial_fit(corpus, score=True, **timed)
         else:
             estimator.run_ = run_record.continued(estimator.run_, corpus)

@@ -78,6 +78,7 @@ def learn_from(
     follower = _Follower(estimator, model, source, **limits)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "partial_fit: each call")  # few may come in the time between saves
+        warnings.filterwarnings("ignore", ".* of the tokens are unknown")  # they are learned next
         reason, code = follower.run()
     learned = f"{model} learned from {counted(follower.n_docs, 'document')} and is saved"
     terminal.aside(f"{learned if follower.n_docs else 'nothing was new'}; ended by {reason}")

@@ -67,8 +67,20 @@ def test_a_folder_of_lines_is_learned_from_once_by_any_number_of_runs(incoming, 
     assert "nothing was new" in follow(incoming, tmp_path / "m.zarr", *QUICK).stderr
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_a_run_does_not_end_before_a_file_that_came_is_complete(name, incoming, tmp_path):
+    whole = lines(0, 20) if name == "a.jsonl" else "text\n" + "the river and its bank\n" * 20
+    (incoming / name).write_text(whole)
+    ended = follow(
+        incoming, tmp_path / "m.zarr", "--topics", 2, "--save-every", "0.6s", "--until-idle", "0.1s"
+    )
+    assert "learned from 20 documents" in ended.stderr
+
+
 def test_windows_of_one_run_are_compared(incoming, tmp_path):
-    (incoming / "a.jsonl").write_text(lines(0, 40) + lines(40, 80, " fiddle"))
+    (incoming / "a.jsonl").write_text(lines(0, 40) + lines(40, 80, 4 * " fiddle"))  # a quarter
+    said = follow(incoming, tmp_path / "t.zarr", *QUICK)
+    assert "; 1 new word: fiddle" in said.stdout
     found = follow(incoming, tmp_path / "m.zarr", *QUICK, "--json").stdout.splitlines()
     assert [one["word"] for one in json.loads(found[1])["new_words"]] == ["fiddle"]
 

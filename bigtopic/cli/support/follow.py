@@ -78,6 +78,9 @@ def learn_from(
     follower = _Follower(estimator, model, source, **limits)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "partial_fit: each call")  # few may come in the time between saves
+        warnings.filterwarnings(
+            "ignore", ".* of the tokens are unknown"
+        )  # to the score; they are learned from
         reason, code = follower.run()
     learned = f"{model} learned from {counted(follower.n_docs, 'document')} and is saved"
     terminal.aside(f"{learned if follower.n_docs else 'nothing was new'}; ended by {reason}")
@@ -202,7 +205,8 @@ class _Follower:
         came, waiting, began = time.monotonic(), 0, datetime.now()
         while True:
             n, now = self.source.look(self.window), time.monotonic()
-            came, first = now if n > waiting else came, None if not n else first or now
+            came = now if n > waiting or self.source.unsettled else came
+            first = None if not n else first or now
             waiting, idle = n, self.until_idle is not None and now - came >= self.until_idle
             rest = stop.is_set() and isinstance(
                 self.source, StandardInput
@@ -234,6 +238,7 @@ class _Follower:
                 )
             else:
                 wait = f"; {counted(n, 'has', 'have')} come" if n else ""
+                wait += "; a file is not complete yet" if self.source.unsettled else ""
                 self._aside(f"waiting for documents from {self.source.name} since {began:%H:%M:%S}{wait}")
                 self.source.wait(min(_POLL, self.save_every, self.until_idle or _POLL))
             if self._unsaved and time.monotonic() - self._saved >= self.save_every:
@@ -288,12 +293,16 @@ class _Follower:
         said = [f"{counted(corpus.n_docs, 'document')}, {counted(corpus.n_tokens, 'word')}"]
         said += [] if row.get("score") is None else [f"score {row['score']:.4f}"]
         for one in changed[:_SHOWN]:
-            other = "" if one["with"] is None else f" and {one['with']}"
+            other = "" if one["with"] is None else f" with {one['with']}"
             said.append(
                 f"topic {one['topic']} ({' '.join(one['words'][:3])}) {', '.join(one['what'])}{other}"
             )
         said += [f"{len(changed) - _SHOWN} more changed"] if len(changed) > _SHOWN else []
-        said += [f"new words: {' '.join(one['word'] for one in new[:_SHOWN])}"] if new else []
+        said += (
+            [f"{counted(len(new), 'new word')}: {' '.join(one['word'] for one in new[:_SHOWN])}"]
+            if new
+            else []
+        )
         terminal.line(f"{datetime.now():%H:%M:%S}  {'; '.join(said)}")
 
     def _save(self) -> None:

@@ -293,8 +293,8 @@ class _Follower:
         said = [f"{counted(corpus.n_docs, 'document')}, {counted(corpus.n_tokens, 'word')}"]
         said += [] if row.get("score") is None else [f"score {row['score']:.4f}"]
         for one in changed[:_SHOWN]:
-            what, other = ", ".join(one["what"]), one["with"]
-            what += "" if other is None else f" with {other}"
+            other = one["with"]
+            what = ", ".join(one["what"]) + ("" if other is None else f" with {other}")
             said.append(f"topic {one['topic']} ({' '.join(one['words'][:3])}) {what}")
         said += [f"{len(changed) - _SHOWN} more changed"] if len(changed) > _SHOWN else []
         said += (

@@ -65,6 +65,8 @@ def test_a_folder_of_lines_is_learned_from_once_by_any_number_of_runs(incoming, 
     model = bt.load_model(tmp_path / "m.zarr")
     assert model.n_docs_seen_ == 70 and "fiddle" in model.vocabulary_ and model.progress is None
     assert "nothing was new" in follow(incoming, tmp_path / "m.zarr", *QUICK).stderr
+    assert "  70 documents; the last call: 250 tokens in " in run("info", tmp_path / "m.zarr").stdout
+    assert "neither a corpus nor a folder" in follow(tmp_path / "m.zarr", tmp_path / "n.zarr", code=2).stderr
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
@@ -75,6 +77,11 @@ def test_a_run_does_not_end_before_a_file_that_came_is_complete(name, incoming, 
         incoming, tmp_path / "m.zarr", "--topics", 2, "--save-every", "0.6s", "--until-idle", "0.1s"
     )
     assert "learned from 20 documents" in ended.stderr
+
+
+def test_a_run_without_documents_writes_no_model(incoming, tmp_path):
+    said = follow(incoming, tmp_path / "m.zarr", *QUICK).stderr
+    assert f"no documents came, so {tmp_path / 'm.zarr'} was not written; ended by --until-idle" in said
 
 
 def test_windows_of_one_run_are_compared(incoming, tmp_path):

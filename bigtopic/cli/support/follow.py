@@ -82,8 +82,10 @@ def learn_from(
             "ignore", ".* of the tokens are unknown"
         )  # to the score; they are learned from
         reason, code = follower.run()
-    learned = f"{model} learned from {counted(follower.n_docs, 'document')} and is saved"
-    terminal.aside(f"{learned if follower.n_docs else 'nothing was new'}; ended by {reason}")
+    told = f"{model} learned from {counted(follower.n_docs, 'document')} and is saved"
+    if not follower.n_docs:
+        told = "nothing was new" if known else f"no documents came, so {model} was not written"
+    terminal.aside(f"{told}; ended by {reason}")
     return code
 
 
@@ -155,7 +157,7 @@ def _source(path: str, model: str, estimator: Any, known: bool, settled: float) 
             run = run_record.begun(estimator, corpus, int(estimator.random_state))
             estimator.run_ = {**run, "corpus": {**run["corpus"], "documents": 0, "rows": 0}}
         return GrowingCorpus(path, lambda: estimator.run_ or {})
-    if not Path(path).is_dir():
+    if not Path(path).is_dir() or is_model(path):
         raise SettingError(
             f"{path} is neither a corpus nor a folder; follow one of these, or standard input: tail -f FILE | bigtopic "
             "train - MODEL --follow"

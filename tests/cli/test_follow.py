@@ -198,6 +198,7 @@ def test_other_files_are_read_as_a_whole(names, incoming):
         (["--follow", "--method", "dual-mf"], "--method dual-mf"),
         (["--follow", "--half-life", "7"], "nothing.zarr is neither a corpus nor a folder"),
         (["--follow", "--half-life", "soon"], "--half-life soon: must be a number of documents above 0"),
+        (["--follow", "--half-life", "0"], "--half-life 0: must be a number of documents above 0"),
         (["--half-life", "7d"], "--half-life needs --follow"),
     ],
 )

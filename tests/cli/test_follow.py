@@ -79,6 +79,12 @@ def test_a_run_does_not_end_before_a_file_that_came_is_complete(name, incoming, 
     assert "learned from 20 documents" in ended.stderr
 
 
+def test_a_run_says_which_words_it_leaves_out(tmp_path):
+    texts = lines(0, 120, " everywhere")
+    said = follow("-", tmp_path / "m.zarr", "--topics", 2, stdin=2 * texts).stderr
+    assert said.count("left out from now on: ") == 1 and "everywhere" in said
+
+
 def test_a_run_without_documents_writes_no_model(incoming, tmp_path):
     said = follow(incoming, tmp_path / "m.zarr", *QUICK).stderr
     assert f"no documents came, so {tmp_path / 'm.zarr'} was not written; ended by --until-idle" in said

@@ -22,6 +22,7 @@ from bigtopic.cli.support.group import INTERRUPTED, TERMINATED
 from bigtopic.cli.support.parameters import STANDARD, is_given
 from bigtopic.cli.support.sources import Folder, GrowingCorpus, Source, StandardInput
 from bigtopic.cli.support.stores import is_corpus, is_model, model_at, require_writable
+from bigtopic.corpus.card import left_out
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusLocked, InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.support import run_record
@@ -248,13 +249,15 @@ class _Follower:
 
     def _learn(self, corpus: Any, record: Any) -> None:
         """Score a window, learn from it, and tell."""
-        estimator, after = self.estimator, None
+        estimator, after, first = self.estimator, None, self.estimator._model is None
         if corpus.n_tokens:
             if self._before is None and estimator._model is not None:  # the last window is of an earlier run
                 with suppress(InputError, VocabularyMismatch):
                     self._before = estimator.snapshot(corpus)
             timed = {"time": datetime.now(UTC)} if isinstance(estimator.half_life, str) else {}
             estimator.partial_fit(corpus, score=True, **timed)
+            if first and (without := left_out(estimator._model.text)):
+                terminal.aside(f"left out from now on: {without}")
         else:
             estimator.run_ = run_record.continued(estimator.run_, corpus)
         if record is not None:

@@ -34,7 +34,10 @@ _OF_EVERY_RUN = {  # options that --continue-from leaves open
 
 def _half_life(value: Any) -> float | str:
     """A number of documents, or a time, as `half_life=` takes it."""
-    return float(value) if str(value).replace(".", "", 1).isdecimal() else str(value)
+    text = str(value)
+    if text.isdecimal():
+        return int(text)
+    return float(text) if text.replace(".", "", 1).isdecimal() else text
 
 
 _SHAPE = Choice(["symmetric", "asymmetric"])
@@ -134,14 +137,23 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
     "--save-every",
     type=duration,
     default="1m",
-    help="Time between saves, and the longest that documents wait.",
-)
-@option("--until-idle", type=duration, help="End when no documents have come for this long.")
-@option(
-    "--half-life", type=_half_life, help="Documents, or time (12h, 7d), after which a document weighs half."
+    help="Time between saves of --follow, and the longest that documents wait.",
 )
 @option(
-    "--max-words", type=COUNT, help="Largest vocabulary; beyond it, the words of least weight are forgotten."
+    "--until-idle",
+    type=duration,
+    help="End --follow when no documents have come for this long; default never.",
+)
+@option(
+    "--half-life",
+    type=_half_life,
+    metavar="NUMBER|DURATION",
+    help="Documents, or time (30min, 12h, 7d), after which --follow weighs a document half; default never.",
+)
+@option(
+    "--max-words",
+    type=COUNT,
+    help="Largest vocabulary of --follow; beyond it, the words of least weight are forgotten; default no bound.",
 )
 @parameters.overwrite("MODEL")
 @as_json

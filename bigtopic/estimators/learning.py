@@ -180,8 +180,8 @@ class TopicLearning(DocumentQuestions):
         ----------
         vocabulary : as in `fit`
         time : when the documents arrived: a datetime, a date, text or number that says one, or the name of a column of
-            dates, of which the latest counts; a `half_life` that is a duration needs it. A datetime with a zone counts
-            in UTC, a text with a zone as it is written
+            dates, of which the latest counts, and some may be missing; a `half_life` that is a duration needs it. A
+            datetime with a zone counts in UTC, a text with a zone as it is written
         score : whether to score the documents before they are learned from, as `score` does; the row of `history_` has
             it as "score", unless no topic knows their words, as at the first call
 

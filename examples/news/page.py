@@ -143,7 +143,7 @@ def name(one):
 
 
 def what(one):
-    return ", ".join(one["what"]) + ("" if one["with"] is None else f" and {one['with']}")
+    return ", ".join(one["what"]) + ("" if one["with"] is None else f" with {one['with']}")
 
 
 def event(text, one):

@@ -65,10 +65,35 @@ def test_a_folder_of_lines_is_learned_from_once_by_any_number_of_runs(incoming, 
     model = bt.load_model(tmp_path / "m.zarr")
     assert model.n_docs_seen_ == 70 and "fiddle" in model.vocabulary_ and model.progress is None
     assert "nothing was new" in follow(incoming, tmp_path / "m.zarr", *QUICK).stderr
+    assert "  70 documents; the last call: 250 tokens in " in run("info", tmp_path / "m.zarr").stdout
+    assert "neither a corpus nor a folder" in follow(tmp_path / "m.zarr", tmp_path / "n.zarr", code=2).stderr
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_a_run_does_not_end_before_a_file_that_came_is_complete(name, incoming, tmp_path):
+    whole = lines(0, 20) if name == "a.jsonl" else "text\n" + "the river and its bank\n" * 20
+    (incoming / name).write_text(whole)
+    ended = follow(
+        incoming, tmp_path / "m.zarr", "--topics", 2, "--save-every", "0.6s", "--until-idle", "0.1s"
+    )
+    assert "learned from 20 documents" in ended.stderr
+
+
+def test_a_run_says_which_words_it_leaves_out(tmp_path):
+    texts = lines(0, 120, " everywhere")
+    said = follow("-", tmp_path / "m.zarr", "--topics", 2, stdin=2 * texts).stderr
+    assert said.count("left out from now on: ") == 1 and "everywhere" in said
+
+
+def test_a_run_without_documents_writes_no_model(incoming, tmp_path):
+    said = follow(incoming, tmp_path / "m.zarr", *QUICK).stderr
+    assert f"no documents came, so {tmp_path / 'm.zarr'} was not written; ended by --until-idle" in said
 
 
 def test_windows_of_one_run_are_compared(incoming, tmp_path):
-    (incoming / "a.jsonl").write_text(lines(0, 40) + lines(40, 80, " fiddle"))
+    (incoming / "a.jsonl").write_text(lines(0, 40) + lines(40, 80, 4 * " fiddle"))  # a quarter
+    said = follow(incoming, tmp_path / "t.zarr", *QUICK)
+    assert "; 1 new word: fiddle" in said.stdout
     found = follow(incoming, tmp_path / "m.zarr", *QUICK, "--json").stdout.splitlines()
     assert [one["word"] for one in json.loads(found[1])["new_words"]] == ["fiddle"]
 
@@ -179,6 +204,7 @@ def test_other_files_are_read_as_a_whole(names, incoming):
         (["--follow", "--method", "dual-mf"], "--method dual-mf"),
         (["--follow", "--half-life", "7"], "nothing.zarr is neither a corpus nor a folder"),
         (["--follow", "--half-life", "soon"], "--half-life soon: must be a number of documents above 0"),
+        (["--follow", "--half-life", "0"], "--half-life 0: must be a number of documents above 0"),
         (["--half-life", "7d"], "--half-life needs --follow"),
     ],
 )

@@ -5,9 +5,11 @@ import shlex
 
 import numpy as np
 import pytest
+from click import Context
 from reference.settings import defaults, method_for, needed, other
 
 from bigtopic import methods
+from bigtopic.cli import main
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.persistence import load_model
 from bigtopic.methods import get, names
@@ -139,3 +141,10 @@ def test_topics_of_documents_are_inferred_by_another_kernel(model, corpus, tmp_p
     assert "did you mean 'ope'" in shown and not (tmp_path / "none.csv").exists()
     shown = run("infer", model, corpus, tmp_path / "none.csv", "--option", "n_iter=3", code=2).output
     assert "kernel 'cvb0', which infers topics of documents, has none of that name" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("name", sorted(main.list_commands(Context(main))))
+def test_help_names_what_an_option_takes(name):
+    command = main.get_command(Context(main), name)
+    with Context(command) as context:
+        assert not [param.name for param in command.params if param.make_metavar(context).startswith("_")]

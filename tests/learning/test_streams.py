@@ -150,7 +150,7 @@ def test_an_adding_and_an_interpolating_method_forget_alike():
     [
         (
             {"half_life": 0},
-            r"half_life=0: must be a number of documents above 0, or a duration such as '12h'",
+            r"half_life=0: must be a number of documents above 0, or a duration in s, min, h, d, w, such as '30min'",
         ),
         ({"half_life": "soon"}, r"half_life='soon': must be a number of documents"),
         (
@@ -189,6 +189,23 @@ def test_a_duration_without_times_is_refused():
         SettingError, match=r"max_words=9: words without names cannot be forgotten; pass vocabulary="
     ):
         bt.LDA(2, max_words=9, **HERE).partial_fit(np.ones((3, 12), int))
+
+
+@pytest.mark.parametrize(("missing", "numbers"), [("", False), (None, True)])
+def test_some_documents_may_lack_a_date(missing, numbers):
+    days = [20260301, 20260302, missing, 20260303]
+    days = [day if numbers or day == missing else str(day) for day in days]
+    records = [{"text": f"{WORDS[i]} {WORDS[i + 1]}", "day": day} for i, day in enumerate(days)]
+    model = bt.LDA(2, half_life="7d", **HERE).partial_fit(records, time="day")
+    assert model.run_["time"] == bt.LDA(2, **HERE).partial_fit(records, time="2026-03-03").run_["time"]
+    instead = "; pass the time at which the documents arrived as time, such as a datetime$"
+    wrong = [{**record, "day": "n.d."} for record in records]
+    with pytest.raises(
+        SettingError, match=rf"time='day': .* 'n\.d\.', which is not a date such as .*{instead}"
+    ):
+        model.partial_fit(wrong, time="day")
+    with pytest.raises(SettingError, match=f"time='day': none of these documents has a date there{instead}"):
+        model.partial_fit([{**record, "day": ""} for record in records], time="day")
 
 
 def test_times_of_a_column_and_the_score_before_learning():

@@ -150,6 +150,7 @@ def facts_of_model(estimator: Any, url: str) -> dict[str, Any]:
         "words": len(estimator.vocabulary_),
         "authors": len(model.axes["author"]) if "author" in model.axes else None,
         "left_out": left_out(model.text) or None,
+        "documents": estimator.n_docs_seen_,
         "passes": estimator.n_iter_,
         "updates": estimator.n_batch_iter_,
         "tokens": tokens,
@@ -169,6 +170,15 @@ def _learned(estimator: Any) -> tuple[float, float] | None:
     return None if counts is None else (counts["n_tokens"], counts["seconds"])
 
 
+def _reading(facts: Mapping[str, Any]) -> str:
+    """What a model learned from; tokens and seconds are of the last call."""
+    if facts["tokens"] is None:
+        return ""
+    tokens = f"{counted(facts['tokens'], 'token')} in {facts['seconds']:.1f} s"
+    several = "partial_fits" in (facts["run"] or {})
+    return f"{counted(facts['documents'], 'document')}; the last call: {tokens}" if several else tokens
+
+
 def _score_lines(score: float | None) -> dict[str, str]:
     return {"held-out score": "" if score is None else f"{score:.4f} nats per token"}
 
@@ -178,9 +188,10 @@ def progress_lines(estimator: Any) -> dict[str, str]:
     from bigtopic.estimators.support.run_record import last_score
 
     tokens, seconds = _learned(estimator) or (0.0, 0.0)
+    about = {"tokens": tokens, "seconds": seconds, "documents": estimator.n_docs_seen_, "run": estimator.run_}
     return {
         **_score_lines(last_score(estimator.history_)),
-        "learned from": f"{counted(tokens, 'token')} in {seconds:.1f} s",
+        "learned from": _reading(about),
         "tokens per second": f"{tokens / max(seconds, 1e-9):,.0f}",
     }
 
@@ -198,9 +209,7 @@ def _model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
         "left out": facts["left_out"] or "",
         "trained": f"{passes}, {updates}" if facts["updates"] else "",
-        "learned from": ""
-        if facts["tokens"] is None
-        else f"{counted(facts['tokens'], 'token')} in {facts['seconds']:.1f} s",
+        "learned from": _reading(facts),
         **_score_lines(facts["score"]),
         "fingerprint": facts["fingerprint"],
         "finished": f"{run['finished']} {_REASONS.get(run.get('ended') or '', '')}".rstrip()

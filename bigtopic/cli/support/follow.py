@@ -22,6 +22,7 @@ from bigtopic.cli.support.group import INTERRUPTED, TERMINATED
 from bigtopic.cli.support.parameters import STANDARD, is_given
 from bigtopic.cli.support.sources import Folder, GrowingCorpus, Source, StandardInput
 from bigtopic.cli.support.stores import is_corpus, is_model, model_at, require_writable
+from bigtopic.corpus.card import left_out
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusLocked, InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.support import run_record
@@ -80,8 +81,10 @@ def learn_from(
         warnings.filterwarnings("ignore", "partial_fit: each call")  # few may come in the time between saves
         warnings.filterwarnings("ignore", ".* of the tokens are unknown")  # they are learned next
         reason, code = follower.run()
-    learned = f"{model} learned from {counted(follower.n_docs, 'document')} and is saved"
-    terminal.aside(f"{learned if follower.n_docs else 'nothing was new'}; ended by {reason}")
+    told = f"{model} learned from {counted(follower.n_docs, 'document')} and is saved"
+    if not follower.n_docs:
+        told = "nothing was new" if known else f"no documents came, so {model} was not written"
+    terminal.aside(f"{told}; ended by {reason}")
     return code
 
 
@@ -153,7 +156,7 @@ def _source(path: str, model: str, estimator: Any, known: bool, settled: float) 
             run = run_record.begun(estimator, corpus, int(estimator.random_state))
             estimator.run_ = {**run, "corpus": {**run["corpus"], "documents": 0, "rows": 0}}
         return GrowingCorpus(path, lambda: estimator.run_ or {})
-    if not Path(path).is_dir():
+    if not Path(path).is_dir() or is_model(path):
         raise SettingError(
             f"{path} is neither a corpus nor a folder; follow one of these, or standard input: tail -f FILE | bigtopic "
             "train - MODEL --follow"
@@ -203,7 +206,8 @@ class _Follower:
         came, waiting, began = time.monotonic(), 0, datetime.now()
         while True:
             n, now = self.source.look(self.window), time.monotonic()
-            came, first = now if n > waiting else came, None if not n else first or now
+            came = now if n > waiting or self.source.unsettled else came
+            first = None if not n else first or now
             waiting, idle = n, self.until_idle is not None and now - came >= self.until_idle
             rest = stop.is_set() and isinstance(
                 self.source, StandardInput
@@ -235,6 +239,7 @@ class _Follower:
                 )
             else:
                 wait = f"; {counted(n, 'has', 'have')} come" if n else ""
+                wait += "; a file is not complete yet" if self.source.unsettled else ""
                 self._aside(f"waiting for documents from {self.source.name} since {began:%H:%M:%S}{wait}")
                 self.source.wait(min(_POLL, self.save_every, self.until_idle or _POLL))
             if self._unsaved and time.monotonic() - self._saved >= self.save_every:
@@ -242,13 +247,15 @@ class _Follower:
 
     def _learn(self, corpus: Any, record: Any) -> None:
         """Score a window, learn from it, and tell."""
-        estimator, after = self.estimator, None
+        estimator, after, first = self.estimator, None, self.estimator._model is None
         if corpus.n_tokens:
             if self._before is None and estimator._model is not None:  # the last window is of an earlier run
                 with suppress(InputError, VocabularyMismatch):
                     self._before = estimator.snapshot(corpus)
             timed = {"time": datetime.now(UTC)} if isinstance(estimator.half_life, str) else {}
             estimator.partial_fit(corpus, score=True, **timed)
+            if first and (without := left_out(estimator._model.text)):
+                terminal.aside(f"left out from now on: {without}")
         else:
             estimator.run_ = run_record.continued(estimator.run_, corpus)
         if record is not None:
@@ -289,12 +296,15 @@ class _Follower:
         said = [f"{counted(corpus.n_docs, 'document')}, {counted(corpus.n_tokens, 'word')}"]
         said += [] if row.get("score") is None else [f"score {row['score']:.4f}"]
         for one in changed[:_SHOWN]:
-            other = "" if one["with"] is None else f" and {one['with']}"
-            said.append(
-                f"topic {one['topic']} ({' '.join(one['words'][:3])}) {', '.join(one['what'])}{other}"
-            )
+            other = one["with"]
+            what = ", ".join(one["what"]) + ("" if other is None else f" with {other}")
+            said.append(f"topic {one['topic']} ({' '.join(one['words'][:3])}) {what}")
         said += [f"{len(changed) - _SHOWN} more changed"] if len(changed) > _SHOWN else []
-        said += [f"new words: {' '.join(one['word'] for one in new[:_SHOWN])}"] if new else []
+        said += (
+            [f"{counted(len(new), 'new word')}: {' '.join(one['word'] for one in new[:_SHOWN])}"]
+            if new
+            else []
+        )
         terminal.line(f"{datetime.now():%H:%M:%S}  {'; '.join(said)}")
 
     def _save(self) -> None:

@@ -48,10 +48,11 @@ class Source:
 
     name : for people
     ended : whether nothing more can come
+    unsettled : whether something came that is not complete yet
     """
 
     name: str
-    ended = False
+    ended = unsettled = False
 
     def look(self, most: int) -> int:
         """How many documents are complete and new; `most` are enough."""
@@ -217,11 +218,12 @@ class Folder(Source):
         self._pieces: list[Piece] = []
 
     def look(self, most: int) -> int:
-        self._pieces = []
+        self._pieces, self.unsettled = [], False
         self._seen = self._states()
         self._taken = {key: taken for key, taken in self._taken.items() if key in self._seen}
         if self._format is None and any(map(self._is_complete, self._seen)):
             self._format = open_source(self.name).name
+        self.unsettled = self._format is None and bool(self._seen)
         for key in sorted(self._seen) if self._format is not None else ():
             if (left := most - sum(piece.n for piece in self._pieces)) <= 0:
                 break
@@ -290,6 +292,7 @@ class Folder(Source):
                 f"{path} has changed since the model learned from it; put new documents into a new file"
             )
         if not by_lines and not self._is_complete(key):
+            self.unsettled = True
             return []
         if by_lines:
             with Path(path).open("rb") as file:
@@ -310,6 +313,7 @@ class Folder(Source):
         while size > 0 and len(lines) < most:
             line = file.readline(min(size, DOCUMENT_BYTES + 1))
             if not line.endswith(b"\n") and len(line) <= DOCUMENT_BYTES and not self._is_complete(key):
+                self.unsettled = True
                 break
             size -= len(line)
             lines.append(line)

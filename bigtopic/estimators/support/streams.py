@@ -55,7 +55,8 @@ def check(estimator: Any, method: Method) -> None:
     given = argument("half_life", half_life)
     if not (_seconds(half_life) or (is_number(half_life) and 0 < half_life < math.inf)):
         raise SettingError(
-            f"{given}: must be a number of documents above 0, or a duration such as '12h', '7d' or '2w'{OR_NONE}"
+            f"{given}: must be a number of documents above 0, or a duration in {', '.join(_UNITS)}, such as '30min', "
+            f"'12h' or '7d'{OR_NONE}"
         )
     if not _fades(method):
         able = ", ".join(one.name for one in TABLE if one.model is method.model and _fades(one))
@@ -85,10 +86,25 @@ def _seconds(duration: Any) -> float:
 
 
 def instant_of(time: Any, corpus: Corpus) -> float:
-    """A date, or the latest one of a column, in seconds since the day before year 1. Raises SettingError if neither."""
+    """A date, or the latest one of a column, in seconds since the day before year 1; cells may be empty, but not all.
+
+    Raises
+    ------
+    SettingError
+        When it is neither, or a cell is not a date.
+    """
     if isinstance(time, str) and time in corpus.columns:
         dates = Dates(time, argument("time", time), None)
-        return max(map(dates.edge, set(corpus.read_column(time).tolist())))
+        cells = [
+            cell for cell in set(corpus.read_column(time).tolist()) if cell != "" and cell == cell
+        ]  # or NaN
+        instead = f"; pass the time at which the documents arrived as {argument('time')}, such as a datetime"
+        if not cells:
+            raise SettingError(f"{argument('time', time)}: none of these documents has a date there{instead}")
+        try:
+            return max(map(dates.edge, cells))
+        except SettingError as error:
+            raise SettingError(error.message.partition("; ")[0] + instead) from error
     if isinstance(time, datetime) and time.tzinfo is not None:
         time = time.astimezone(UTC)
     try:

@@ -295,12 +295,9 @@ class Folder(Source):
 
     def _complete_lines(self, key: str, file: Any, size: int, most: int) -> list[bytes]:
         lines: list[bytes] = []
-        while size > 0 and len(lines) < most:
-            line = file.readline(min(size, DOCUMENT_BYTES + 1))
+        while size > 0 and len(lines) < most and (line := file.readline(min(size, DOCUMENT_BYTES + 1))):
             if not line.endswith(b"\n") and len(line) <= DOCUMENT_BYTES and not self._is_complete(key):
                 break
             size -= len(line)
             lines.append(line)
-            if not line:
-                break
         return lines

@@ -269,8 +269,9 @@ class TopicLearning(DocumentQuestions):
         preparation.refuse_empty(corpus)
         half_life, instant = self._forgets(corpus, time, of_all)
         told: dict[str, Any] = {}
-        with suppress(InputError, VocabularyMismatch):  # all words are new
-            told |= {"score": log_predictive(self, corpus, **self._workers(False)).value} if score else {}
+        if score:
+            with suppress(InputError, VocabularyMismatch):  # all words are new
+                told["score"] = log_predictive(self, corpus, **self._workers(False)).value
         preparation.warn_of_left_out(model, corpus)
         self._extend(corpus, of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs

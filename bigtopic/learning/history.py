@@ -47,7 +47,7 @@ class History:
         self._begun = self._taken_up = time.perf_counter()
         self._n_docs = 0
         self._n_tokens = 0.0
-        self._arrivals = Arrivals(time.perf_counter())
+        self._pushes = PushFigures(time.perf_counter())
         self.scores: list[float] = []
         self.watchers = [callback for callback in callbacks if is_watcher(callback)]
         self._watched = [model.cursor.step] * len(self.watchers)  # updates at their last measurements
@@ -104,7 +104,7 @@ class History:
         self._n_docs += report.n_docs
         self._n_tokens += report.n_tokens
         if report.arrival is not None:
-            self._arrivals.add(report.arrival)
+            self._pushes.add(report.arrival)
         self._bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))
         self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
 
@@ -113,8 +113,8 @@ class History:
         row: dict[str, Any] = {"pass": self._model.cursor.pass_number, "bound": bound}
         if change is not None:
             row["change"] = change
-        row |= self._arrivals.figures()
-        self._arrivals = Arrivals(time.perf_counter())
+        row |= self._pushes.figures()
+        self._pushes = PushFigures(time.perf_counter())
         if each := [watcher for watcher in self.watchers if watcher.every is None]:
             row["measures"] = self._measured(each)
         self._record(row)
@@ -173,8 +173,8 @@ class History:
 
 
 @dataclass
-class Arrivals:
-    """The arrivals of a pass.
+class PushFigures:
+    """Staleness, idle workers and bytes of the pushes of a pass.
 
     begun : when the pass began
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -248,34 +248,18 @@ def _waited(
     """The result of what `begin` starts in the client's event loop, with a `look` now and then meanwhile, because data
     from or to a stopped worker never arrive. It is started once, because large data take long. If a look raises, it
     goes on, or is cancelled."""
-    begun = client.sync(_begun, begin)
+
+    async def started() -> Any:
+        return await begin()
+
+    coming = asyncio.run_coroutine_threadsafe(started(), client.loop.asyncio_loop)
     try:
-        while not client.sync(_done, begun):
+        while not wait([coming], GONE_SECONDS).done:
             look()
-        return client.sync(_result, begun)
+        return coming.result()
     finally:
         if cancelled:
-            client.loop.add_callback(begun.cancel)  # no effect once it is done
-
-
-async def _begun(begin: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
-    begun = asyncio.ensure_future(begin())
-    begun.add_done_callback(_failure)
-    return begun
-
-
-def _failure(begun: asyncio.Future[Any]) -> BaseException | None:
-    """The failure; asking for it keeps asyncio from printing it."""
-    return None if begun.cancelled() else begun.exception()
-
-
-async def _done(begun: asyncio.Future[Any]) -> bool:
-    await asyncio.wait([begun], timeout=GONE_SECONDS)
-    return begun.done()
-
-
-async def _result(begun: asyncio.Future[Any]) -> Any:
-    return await begun
+            coming.cancel()  # no effect once it is done
 
 
 def _lack(found: Mapping[str, Mapping[str, Any]]) -> tuple[str, str] | None:

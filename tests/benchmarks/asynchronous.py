@@ -111,17 +111,17 @@ def in_order(in_flight: int) -> Iterator[None]:
 @contextmanager
 def arriving() -> Iterator[list[tuple[float, Arrival]]]:
     """The pushes of this process from now on, and when they moved the topics."""
-    usual, found = history.Arrivals.add, list[tuple[float, Arrival]]()
+    usual, found = history.PushFigures.add, list[tuple[float, Arrival]]()
 
     def add(self: Any, arrival: Arrival) -> None:
         found.append((time.perf_counter(), arrival))
         usual(self, arrival)
 
-    history.Arrivals.add = add  # type: ignore[method-assign]
+    history.PushFigures.add = add  # type: ignore[method-assign]
     try:
         yield found
     finally:
-        history.Arrivals.add = usual  # type: ignore[method-assign]
+        history.PushFigures.add = usual  # type: ignore[method-assign]
 
 
 def scores(given: argparse.Namespace) -> None:

@@ -109,11 +109,8 @@ def _estimator(before: str | None, fresh: Any, typed: Mapping[str, Any]) -> Any:
     # A window is learned as a whole, and scores of held-out documents ended with the run that held them out.
     estimator.set_params(max_time=None, patience=None, evaluate_every=None)._check()
     method = estimator._method_and_options()[0]
-    if (
-        method.load_kernel().state == "run"
-        or len(method.model.components) > 1
-        or not estimator._or_method("batch_size")
-    ):
+    streams = method.load_kernel().state != "run" and len(method.model.components) == 1
+    if not (streams and estimator._or_method("batch_size")):
         raise SettingError(
             f"{argument('method', method.name)}: does not learn from documents as they come; choose another one, such "
             "as online-cvb0"
@@ -137,15 +134,11 @@ def _source(path: str, model: str, estimator: Any, known: bool, settled: float) 
         return StandardInput(text)
     if f"{Place.of(model).real}/".startswith(f"{Place.of(path).real}/"):
         raise SettingError(f"{model} is inside {path}, from which it learns; give a path outside")
-    corpus, followed = (
-        open_corpus(path) if is_corpus(path) else None,
-        (estimator.run_ or {}).get("followed", {}),
-    )
-    same = (
-        run_record.is_same(estimator.run_, corpus)
-        if corpus
-        else followed.get("source") == str(Path(path).resolve())
-    )
+    corpus = open_corpus(path) if is_corpus(path) else None
+    followed = (estimator.run_ or {}).get("followed", {})
+    same = followed.get("source") == str(Path(path).resolve())
+    if corpus is not None:
+        same = run_record.is_same(estimator.run_, corpus)
     if known and not same:
         raise SettingError(
             f"{model} has not learned from {path}; give another path for the model, and "
@@ -197,29 +190,20 @@ class _Follower:
             finally:
                 if self._unsaved and not self._learning:
                     self._save()
-        return (
-            ("SIGTERM", TERMINATED) if terminated.is_set() else (reason, INTERRUPTED if stop.is_set() else 0)
-        )
+        if terminated.is_set():
+            return "SIGTERM", TERMINATED
+        return reason, INTERRUPTED if stop.is_set() else 0
 
     def _until_end(self, pool: Any, stop: Any) -> str:
-        first: float | None = None  # when the first document came that waits
-        came, waiting, began = time.monotonic(), 0, datetime.now()
+        waiting, came, first, began = 0, time.monotonic(), time.monotonic(), datetime.now()
         while True:
             n, now = self.source.look(self.window), time.monotonic()
-            came = now if n > waiting or self.source.unsettled else came
-            first = None if not n else first or now
-            waiting, idle = n, self.until_idle is not None and now - came >= self.until_idle
-            rest = stop.is_set() and isinstance(
-                self.source, StandardInput
-            )  # what was read of it would be gone
-            due = (
-                n >= self.window
-                or now - (first or now) >= self.save_every
-                or idle
-                or rest
-                or self.source.ended
-            )
-            if n and due and (rest or not stop.is_set()):
+            came = now if n > waiting or self.source.unsettled else came  # the last document
+            first = first if waiting else now  # the first that waits
+            waiting, end = n, self._end(stop, now - came)
+            # What was read of standard input would be gone
+            takes = not stop.is_set() or isinstance(self.source, StandardInput)
+            if n and takes and (end or n >= self.window or now - first >= self.save_every):
                 self._aside("")
                 corpus, record = self.source.take(self.window)
                 if corpus is not None:
@@ -227,16 +211,10 @@ class _Follower:
                     # In another thread: Ctrl-C would end it in the middle of a window in this one.
                     pool.submit(self._learn, corpus, record).result()
                     self._learning = False
-                first, waiting, came, began = None, 0, time.monotonic(), datetime.now()
-            elif stop.is_set() or idle or self.source.ended:
+                waiting, came, began = 0, time.monotonic(), datetime.now()
+            elif end:
                 self._aside("")
-                return (
-                    "Ctrl-C"
-                    if stop.is_set()
-                    else "--until-idle"
-                    if idle
-                    else f"the end of {self.source.name}"
-                )
+                return end
             else:
                 wait = f"; {counted(n, 'has', 'have')} come" if n else ""
                 wait += "; a file is not complete yet" if self.source.unsettled else ""
@@ -244,6 +222,14 @@ class _Follower:
                 self.source.wait(min(_POLL, self.save_every, self.until_idle or _POLL))
             if self._unsaved and time.monotonic() - self._saved >= self.save_every:
                 self._save()
+
+    def _end(self, stop: Any, idle: float) -> str | None:
+        """What ends the run once nothing waits, after seconds without documents; None to go on."""
+        if stop.is_set():
+            return "Ctrl-C"
+        if self.until_idle is not None and idle >= self.until_idle:
+            return "--until-idle"
+        return f"the end of {self.source.name}" if self.source.ended else None
 
     def _learn(self, corpus: Any, record: Any) -> None:
         """Score a window, learn from it, and tell."""
@@ -276,35 +262,23 @@ class _Follower:
             changed = [{**one, "words": _leading(after, one["topic"])} for one in rows if one["what"]]
             new = [{"word": word, "topic": topic} for word, tokens, topic in found.new_words if tokens]
         if self.as_json:
-            facts = {"time": datetime.now().isoformat(timespec="seconds"), "documents": corpus.n_docs}
-            facts |= {
-                "words": round(corpus.n_tokens),
-                "score": row.get("score"),
-                "changed": changed,
-                "new_words": new,
-            }
-            facts |= {
-                "documents_seen": self.estimator.n_docs_seen_,
-                "vocabulary": len(self.estimator.vocabulary_),
-            }
-            facts |= {
-                "forgotten": row.get("forgotten"),
-                "shares": None if after is None else after.shares.tolist(),
-            }
-            terminal.json_line(facts)
+            shares = None if after is None else after.shares.tolist()
+            terminal.json_line({
+                "time": datetime.now().isoformat(timespec="seconds"), "documents": corpus.n_docs,
+                "words": round(corpus.n_tokens), "score": row.get("score"), "changed": changed, "new_words": new,
+                "documents_seen": self.estimator.n_docs_seen_, "vocabulary": len(self.estimator.vocabulary_),
+                "forgotten": row.get("forgotten"), "shares": shares,
+            })  # fmt: skip
             return
         said = [f"{counted(corpus.n_docs, 'document')}, {counted(corpus.n_tokens, 'word')}"]
         said += [] if row.get("score") is None else [f"score {row['score']:.4f}"]
         for one in changed[:_SHOWN]:
-            other = one["with"]
-            what = ", ".join(one["what"]) + ("" if other is None else f" with {other}")
-            said.append(f"topic {one['topic']} ({' '.join(one['words'][:3])}) {what}")
+            other = "" if one["with"] is None else f" with {one['with']}"
+            words, what = " ".join(one["words"][:3]), ", ".join(one["what"])
+            said.append(f"topic {one['topic']} ({words}) {what}{other}")
         said += [f"{len(changed) - _SHOWN} more changed"] if len(changed) > _SHOWN else []
-        said += (
-            [f"{counted(len(new), 'new word')}: {' '.join(one['word'] for one in new[:_SHOWN])}"]
-            if new
-            else []
-        )
+        if new:
+            said.append(f"{counted(len(new), 'new word')}: {' '.join(one['word'] for one in new[:_SHOWN])}")
         terminal.line(f"{datetime.now():%H:%M:%S}  {'; '.join(said)}")
 
     def _save(self) -> None:

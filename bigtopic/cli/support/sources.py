@@ -38,9 +38,8 @@ __all__ = ["Folder", "GrowingCorpus", "Source", "StandardInput"]
 
 _LINES = ("json_lines", "text")  # formats in which a line is a document
 
-Text = Callable[
-    [], Mapping[str, Any] | None
-]  # settings of the model's tokeniser; None before its first documents
+Text = Callable[[], Mapping[str, Any] | None]
+"""Settings of the model's tokeniser; None before its first documents."""
 
 
 class Source:
@@ -167,9 +166,8 @@ class StandardInput(Source):
             data = self._stream.read1(1 << 16)  # type: ignore[attr-defined]
             *lines, self._rest = (self._rest + data).split(b"\n")
             self.ended = not data
-            if self._rest and (
-                self.ended or len(self._rest) > DOCUMENT_BYTES
-            ):  # too long: the reader says so
+            too_long = len(self._rest) > DOCUMENT_BYTES  # the reader says so
+            if self._rest and (self.ended or too_long):
                 lines, self._rest = [*lines, self._rest], b""
             self._lines += [line + b"\n" for line in lines]
         return len(self._lines)
@@ -211,9 +209,8 @@ class Folder(Source):
         self.name, self._text, self._settled = path, text, settled
         self._format: str | None = record.get("format")
         self._taken: dict[str, list[int]] = dict(record.get("files", {}))
-        self._seen: dict[
-            str, tuple[Any, float]
-        ] = {}  # size and time of each file, and since when it has them
+        # Size and time of each file, and since when it has them
+        self._seen: dict[str, tuple[Any, float]] = {}
         self._refused: dict[str, Any] = {}  # sizes and times of files that cannot be read
         self._pieces: list[Piece] = []
 
@@ -248,11 +245,8 @@ class Folder(Source):
             self._refuse(bad[0], error.message)
             return None, None
         self._taken |= {piece.key: [piece.end, piece.first + piece.n] for piece in pieces}
-        return corpus, {
-            "source": str(Path(self.name).resolve()),
-            "format": self._format,
-            "files": {**self._taken},
-        }
+        source = str(Path(self.name).resolve())
+        return corpus, {"source": source, "format": self._format, "files": {**self._taken}}
 
     def _states(self) -> dict[str, tuple[Any, float]]:
         """The files that are not empty or hidden, by path below the folder."""
@@ -279,11 +273,8 @@ class Folder(Source):
 
     def _new_of(self, key: str, most: int) -> list[Piece]:
         """New documents of a file."""
-        path, size, (offset, first) = (
-            str(Path(self.name, key)),
-            self._seen[key][0][0],
-            self._taken.get(key, (0, 0)),
-        )
+        path, size = str(Path(self.name, key)), self._seen[key][0][0]
+        offset, first = self._taken.get(key, (0, 0))
         if size == offset:
             return []
         by_lines = self._format in _LINES and _has_lines(path)
@@ -298,25 +289,21 @@ class Folder(Source):
             with Path(path).open("rb") as file:
                 file.seek(offset)
                 lines = self._complete_lines(key, file, size - offset, most)
-            end = offset + sum(map(len, lines))
-            if lines and not lines[-1].endswith(b"\n"):
-                lines[-1] += b"\n"
-            data = b"".join(lines)
+            end, data = offset + sum(map(len, lines)), b"".join(lines)
+            data += b"" if data.endswith(b"\n") else b"\n"
             return [Piece(path, key, data, len(lines), first, end)] if lines else []
         alone = self._format != "files"
-        if self._pieces and (alone or self._pieces[0].data is not None):
-            return []  # those first
+        those_first = self._pieces and (alone or self._pieces[0].data is not None)
+        if those_first or not self._is_complete(key):
+            return []
         return [Piece(path, key, None, most if alone else 1, 0, size)]
 
     def _complete_lines(self, key: str, file: Any, size: int, most: int) -> list[bytes]:
         lines: list[bytes] = []
-        while size > 0 and len(lines) < most:
-            line = file.readline(min(size, DOCUMENT_BYTES + 1))
+        while size > 0 and len(lines) < most and (line := file.readline(min(size, DOCUMENT_BYTES + 1))):
             if not line.endswith(b"\n") and len(line) <= DOCUMENT_BYTES and not self._is_complete(key):
                 self.unsettled = True
                 break
             size -= len(line)
             lines.append(line)
-            if not line:
-                break
         return lines

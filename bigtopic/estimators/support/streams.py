@@ -74,9 +74,8 @@ def check(estimator: Any, method: Method) -> None:
 
 def _fades(method: Method) -> bool:
     moving = [scheme for scheme in method.schemes.values() if not isinstance(scheme, LearnedPrior)]
-    return (
-        all(getattr(one, "takes_half_life", False) for one in moving) and method.load_kernel().state != "run"
-    )
+    heeded = all(getattr(one, "takes_half_life", False) for one in moving)
+    return heeded and method.load_kernel().state != "run"
 
 
 def _seconds(duration: Any) -> float:

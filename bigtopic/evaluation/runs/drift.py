@@ -52,6 +52,7 @@ _ALARM = 0.01
 _LEAST = 5.0  # tokens of a word that counts for itself
 _MOVED, _SPLIT = 0.02, 0.2
 _SHOWN = 5  # words
+_TINY = 1e-300  # in place of zeros, to divide by
 _CELLS = 1 << 21  # entries x topics at once
 
 
@@ -95,9 +96,9 @@ def _counted(inference: Inference, block: Any) -> tuple[np.ndarray, ...]:
         some = slice(start, start + step)
         own = theta[of[some]].astype(np.float64) * topics[docs.words[some]]
         own *= (docs.counts[some] / own.sum(axis=1))[:, None]
-        entries = np.ones(len(own)), np.arange(len(own))
         for total, rows, values in ((tokens, docs.words, own), (squares, docs.words, own**2), (t, of, own)):
-            total += csr_array((entries[0], (rows[some], entries[1])), (len(total), len(own))) @ values
+            adds = np.ones(len(own)), (rows[some], np.arange(len(own)))
+            total += csr_array(adds, (len(total), len(own))) @ values
     sums = [t, t**2, t * n, np.broadcast_to(n**2, t.shape), n * prior / (prior.sum() + n)]
     return documents.ids, tokens, squares, np.array([x.sum(axis=0) for x in sums])
 
@@ -157,12 +158,8 @@ class Drift(ScoreTable):
         self.events = [(what, k) for k, own in enumerate(self["what"]) for what in own]
 
     def _shown(self) -> Table:
-        own = Table(
-            {
-                name: [v for v, what in zip(self[name], self["what"], strict=True) if what]
-                for name in self.columns
-            }
-        )
+        changed = [k for k, what in enumerate(self["what"]) if what]
+        own = {name: [self[name][k] for k in changed] for name in self.columns}
         named = zip(own["topic"], own["label"], strict=True)
         split = zip(own["what"], own["with"], strict=True)
         change = map(partial(with_error, sign="+"), own["change"], own["standard error"])
@@ -210,7 +207,7 @@ def drift(before: Snapshot, after: Snapshot) -> Drift:
     tokens[1, : after.n_words] = after.tokens
     tokens[0, ids[known]], tokens[0, after.n_words :] = before.tokens[known], before.tokens[~known]
     what, split, columns = _judged(before, after, tokens)
-    rise = np.diff(tokens / np.maximum(tokens.sum(axis=1, keepdims=True), 1e-300), axis=0)[0]
+    rise = np.diff(tokens / np.maximum(tokens.sum(axis=1, keepdims=True), _TINY), axis=0)[0]
     rise[tokens.sum(axis=0) < _LEAST] = 0.0
     for name, change in (("came", rise), ("gone", -rise)):
         best = np.argsort(-change, axis=0, kind="stable")[:_SHOWN].T
@@ -231,36 +228,53 @@ def drift(before: Snapshot, after: Snapshot) -> Drift:
 
 def _judged(before: Snapshot, after: Snapshot, tokens: np.ndarray) -> tuple[Any, Any, dict[str, Any]]:
     """What happened to each topic, with which topic it split, and the numbers that say so."""
-    from scipy.special import chdtri, ndtri, rel_entr
+    from scipy.special import ndtri
 
-    n_topics, size = after.n_components, np.maximum(tokens.sum(axis=1), 1e-300)[:, None]
+    topics, chance = range(after.n_components), _ALARM / after.n_components
     change, error = after.shares - before.shares, np.hypot(before.errors, after.errors)
-    cells = tokens.sum(axis=0) >= _LEAST
-    own = np.where(cells, tokens, 0.0)
-    own = np.concatenate([own, np.maximum(size - own.sum(axis=1, keepdims=True), 0.0)], axis=1)
-    surprise = 2 * rel_entr(own, own.sum(axis=0) * size / size.sum(axis=0)).sum(axis=(0, 1))
-    apart = rel_entr(own / size, (own / size).mean(axis=0)).sum(axis=(0, 1)) / 2
-    df, bursts = np.maximum(cells.sum(axis=0), 1), np.maximum(before.bursts, after.bursts)
-    noise = bursts * df * (1 / size).sum(axis=(0, 1)) / 8
-    owners = tokens / np.maximum(tokens.sum(axis=2, keepdims=True), 1e-300)
-    kept = tokens[0] * (tokens[1].sum(axis=1) > 0)[:, None]
-    was, now = (kept.T @ one / np.maximum(kept.sum(axis=0), 1e-300)[:, None] for one in owners)
-    gain = (now - was) * (1 - np.eye(n_topics))
-    gone, there = (one.shares <= one.prior_shares for one in (before, after))
-    names = {
-        "died": there, "born": gone, "grew": ~gone & ~there & (change > 0), "shrank": ~gone & ~there & (change < 0)
-    }  # fmt: skip
-    beyond = np.abs(change) > -ndtri(_ALARM / 2 / n_topics) * error
-    true = {name: one & beyond for name, one in names.items()}
-    true["moved"] = (surprise > 2 * bursts * chdtri(df, _ALARM / n_topics)) & ~gone & ~there
-    true["moved"] &= apart - noise > _MOVED * np.log(2)
-    true["split"] = (gain.max(axis=1) >= _SPLIT) & (now.diagonal() >= _SPLIT) & ~gone & ~there
-    what = [
-        [name for name, one in true.items() if one[k] and not (gone[k] and there[k])] for k in range(n_topics)
-    ]
-    split = [int(k) if true else None for k, true in zip(gain.argmax(axis=1), true["split"], strict=True)]
+    changed = np.abs(change) > -ndtri(chance / 2) * error
+    absent, gone = (one.shares <= one.prior_shares for one in (before, after))
+    stays = ~absent & ~gone
+    moved, apart, noise = _words_apart(tokens, np.maximum(before.bursts, after.bursts), chance)
+    split, other = _split(tokens)
+    found = {
+        "died": changed & gone & ~absent,
+        "born": changed & absent & ~gone,
+        "grew": changed & stays & (change > 0),
+        "shrank": changed & stays & (change < 0),
+        "moved": moved & stays,
+        "split": split & stays,
+    }
+    what = [[name for name, of in found.items() if of[k]] for k in topics]
     numbers = {
         "share": after.shares, "change": change, "standard error": error,
         "distance": np.sqrt(np.maximum(apart, 0) / np.log(2)), "noise": np.sqrt(noise / np.log(2)),
     }  # fmt: skip
-    return what, split, {name: values.tolist() for name, values in numbers.items()}
+    with_topic = [int(other[k]) if found["split"][k] else None for k in topics]
+    return what, with_topic, {name: values.tolist() for name, values in numbers.items()}
+
+
+def _words_apart(tokens: np.ndarray, bursts: np.ndarray, chance: float) -> tuple[np.ndarray, ...]:
+    """Whether the words of each topic moved; their Jensen-Shannon divergence in nats, and what noise adds to it.
+    Tokens are (2, n_words, n_components)."""
+    from scipy.special import chdtri, rel_entr
+
+    sizes = np.maximum(tokens.sum(axis=1), _TINY)[:, None]
+    frequent = tokens.sum(axis=0) >= _LEAST
+    counts = np.where(frequent, tokens, 0.0)
+    rest = np.maximum(sizes - counts.sum(axis=1, keepdims=True), 0.0)
+    counts = np.concatenate([counts, rest], axis=1)
+    g = 2 * rel_entr(counts, counts.sum(axis=0) * sizes / sizes.sum(axis=0)).sum(axis=(0, 1))
+    apart = rel_entr(counts / sizes, (counts / sizes).mean(axis=0)).sum(axis=(0, 1)) / 2
+    df = np.maximum(frequent.sum(axis=0), 1)
+    noise = bursts * df * (1 / sizes).sum(axis=(0, 1)) / 8
+    return (g > 2 * bursts * chdtri(df, chance)) & (apart - noise > _MOVED * np.log(2)), apart, noise
+
+
+def _split(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each topic split, and the topic that gained most of its earlier tokens."""
+    owners = tokens / np.maximum(tokens.sum(axis=2, keepdims=True), _TINY)
+    kept = tokens[0] * (tokens[1].sum(axis=1) > 0)[:, None]
+    was, now = (kept.T @ one / np.maximum(kept.sum(axis=0), _TINY)[:, None] for one in owners)
+    gain = (now - was) * (1 - np.eye(len(now)))
+    return (gain.max(axis=1) >= _SPLIT) & (now.diagonal() >= _SPLIT), gain.argmax(axis=1)

@@ -51,7 +51,7 @@ INNER: Any = _COMPILED | {"no_cpython_wrapper": True, "forceinline": True}
 # For loops of few operations: references to arrays are not counted, which would take longer than the operations. Such
 # functions allocate nothing. INLINE is for the functions that they call.
 UNCOUNTED: Any = OUTER | {"_nrt": False}
-INLINE: Any = INNER | {"forceinline": True, "_nrt": False}
+INLINE: Any = INNER | {"_nrt": False}
 
 outer, inner, uncounted, inline = (njit(**options) for options in (OUTER, INNER, UNCOUNTED, INLINE))
 

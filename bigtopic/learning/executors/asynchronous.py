@@ -95,7 +95,7 @@ class _Pass:
         return flight
 
     def to_pull(self, in_flight: int) -> list[_Flight]:
-        """Those whose rows are to be copied now: whose documents are read, while there is room in the air."""
+        """Those whose rows are to be copied now: whose documents are read, while fewer than `in_flight` are pulled."""
         waiting = [flight for flight in self._flights if flight.pulled is None]
         room = max(0, in_flight - len(self._flights) + len(waiting))
         if self._in_order:
@@ -141,14 +141,14 @@ class _Pass:
 
     def next(self, n_updates: int, in_flight: int, staleness: int | None) -> _Flight | None:
         """A push that may move the params now, if one has arrived: the first that makes no other one more stale than
-        allowed; in order, the one that was pulled first, when as many as possible are in the air."""
-        in_air = sorted((f for f in self._flights if f.pulled is not None), key=lambda f: f.pulled or 0)
-        full = len(in_air) == min(in_flight, len(self._flights))
+        allowed; in order, the one that was pulled first, when as many as possible are in flight."""
+        pulled = sorted((f for f in self._flights if f.pulled is not None), key=lambda f: f.pulled or 0)
+        full = len(pulled) == min(in_flight, len(self._flights))
         for flight in self._landed:
-            others = [n_updates - (other.pulled or 0) for other in in_air if other is not flight]
+            others = [n_updates - (other.pulled or 0) for other in pulled if other is not flight]
             # each of them must be able to land after those that were pulled before it
             fits = staleness is None or all(missed + i < staleness for i, missed in enumerate(others))
-            if fits and (not self._in_order or (full and flight is in_air[0])):
+            if fits and (not self._in_order or (full and flight is pulled[0])):
                 self._landed.remove(flight)
                 self._flights.remove(flight)
                 return flight
@@ -195,28 +195,29 @@ class AsynchronousExecutor(Executor):
         rounds = islice(rounds, until.max_rounds)
         if isinstance(self._place, Workers):
             self._place.sender.begin_pass(cursor.pass_number)
-        here, air = cursor, _Pass(self._place, rounds, pushes.shapes_of(params), self._in_order)
+        here, current = cursor, _Pass(self._place, rounds, pushes.shapes_of(params), self._in_order)
         try:
             while True:
                 with cluster.cluster_errors(self._place.client):
                     in_flight = self._most(here.step)
                     if end is not None and time.perf_counter() >= end:
-                        air.drop_unpulled()
-                    air.read(in_flight + pushes.READ_AHEAD)
-                    for flight in air.to_pull(in_flight):
-                        air.pull(flight, params, replace(here, round=flight.rnd.number, ahead=()), here.step)
-                    if air.is_over:
+                        current.drop_unpulled()
+                    current.read(in_flight + pushes.READ_AHEAD)
+                    for flight in current.to_pull(in_flight):
+                        begun = replace(here, round=flight.rnd.number, ahead=())
+                        current.pull(flight, params, begun, here.step)
+                    if current.is_over:
                         return
-                    landed = air.next(here.step, in_flight, self._staleness)
+                    landed = current.next(here.step, in_flight, self._staleness)
                     if landed is None:
-                        air.wait()
+                        current.wait()
                         continue
                 reports: list[RoundReport] = []
                 apply = partial(self._apply, params, landed, here, in_flight, reports)
                 yield from reported(params, reports, apply)
                 here = replace(here, step=here.step + 1)
         finally:
-            air.clear()
+            current.clear()
 
     def _most(self, n_updates: int) -> int:
         """Minibatches in flight after some updates, at most; one at the beginning, when topics change much."""

@@ -106,21 +106,21 @@ class Sender:
         prefix: str,
         work: Any,
         *arguments: Any,
+        places: workers.Places,
         update: int | None = None,
         again: bool = True,
-        places: workers.Places | None = None,
     ) -> Any:
-        """The future of a task, on any worker where it may run now.
+        """The future of a task.
 
         Parameters
         ----------
+        places : where it may run, see `places`
         update : number of the first update that it makes, for its key
         again : whether Dask may repeat it when it has failed
-        places : where it may run; None to ask the scheduler
         """
         with self.in_span(**({} if again else {"retries": 0})):
-            options = (self.places() if places is None else places).options()
-            return self._client.submit(work, *arguments, key=self.key(prefix, update), pure=False, **options)
+            key = self.key(prefix, update)
+            return self._client.submit(work, *arguments, key=key, pure=False, **places.options())
 
     def publish(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them: in files, or sent where files cannot be written or found."""

@@ -18,7 +18,7 @@ from bigtopic.learning.executors.base import (
     Updates,
     before_failure,
 )
-from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.executors.sending import REPEATED, Sender
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.run import Run
 from bigtopic.learning.stopping import uninterrupted
@@ -90,7 +90,7 @@ class WholeExecutor(Executor):
         def attempt() -> tuple[Any, list[RoundReport]]:
             try:
                 return self._attempt(params, cursor, max_rounds, max_seconds)
-            except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight):
+            except REPEATED:
                 self.release_params()
                 raise
 
@@ -102,21 +102,13 @@ class WholeExecutor(Executor):
         shared, shares_files = self._share(params), self._sender.shares_files
         # On one machine the other workers wait for the one that has the rounds, so it has their threads too
         n_threads = cluster.threads_for_one(self._client) if shares_files else None
+        arguments = self._sender.run(), shared, cursor, max_rounds, max_seconds, n_threads
+        places = self._sender.places()
+        again = not shares_files  # could not claim the arrays, and its error would hide the first one
         future = self._sender.submit(
-            PREFIX,
-            _run_rounds,
-            self._sender.run(),
-            shared,
-            cursor,
-            max_rounds,
-            max_seconds,
-            n_threads,
-            update=cursor.step + 1,
-            # A retry could not claim the arrays again, and its error would hide the first one
-            again=not shares_files,
+            PREFIX, _run_rounds, *arguments, places=places, update=cursor.step + 1, again=again
         )
-        only = self._sender.places().only
-        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future, only)
+        returned: tuple[Any, list[RoundReport]] = results.result_of(self._client, future, places.only)
         return returned
 
     def _taken(self, params: Params, arrays: Any) -> Params:

@@ -273,7 +273,8 @@ class _Follower:
         said = [f"{counted(corpus.n_docs, 'document')}, {counted(corpus.n_tokens, 'word')}"]
         said += [] if row.get("score") is None else [f"score {row['score']:.4f}"]
         for one in changed[:_SHOWN]:
-            other = "" if one["with"] is None else f" with {one['with']}"
+            partner = one["with"]
+            other = "" if partner is None else f" with {partner}"
             words, what = " ".join(one["words"][:3]), ", ".join(one["what"])
             said.append(f"topic {one['topic']} ({words}) {what}{other}")
         said += [f"{len(changed) - _SHOWN} more changed"] if len(changed) > _SHOWN else []

@@ -56,8 +56,8 @@ class LDA(TopicLearning):
     half_life : `partial_fit` and `update` forget: documents weigh half as much after this many others (10_000), or
         after a duration ("12h", "7d", "2w"), which needs the `time` of documents; None to forget as the method does. An
         update by n documents leaves 0.5 ** (n / half_life) of what methods that add knew; the step size of online
-        methods does not fall below 1 - 0.5 ** (n / half_life). `fit` does not forget. See 'Streams' in the
-        documentation
+        methods does not fall below 1 - 0.5 ** (n / half_life). `fit` does not forget. `replicas` must be
+        None or 1. See 'Streams' in the documentation
     max_doc_update_iter : largest number of local iterations per document, of methods that learn with such; None for the
         method's default
     mean_change_tol : mean change below which they stop earlier, likewise

@@ -372,7 +372,7 @@ class TopicLearning(DocumentQuestions):
             total_docs=total,
             **self._workers(),
             saver=saver,
-            replicas=self.replicas,
+            replicas=self.replicas if half_life is None else 1,
             replica_updates=self.replica_updates,
             asynchronous=self._or_method("asynchronous"),
             staleness=self.staleness,

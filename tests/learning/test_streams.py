@@ -125,6 +125,13 @@ def test_documents_weigh_half_after_the_half_life(method):
         np.testing.assert_allclose(weights, 160 * 0.5 ** (np.arange(27, -1, -1) / 2), rtol=1e-5)
 
 
+def test_a_long_call_has_no_replicas_if_it_forgets(monkeypatch):
+    """Although a call as long would have some: they would keep less than the share that the half-life leaves."""
+    monkeypatch.setattr("bigtopic.learning.new_run.replicas_of_corpus", lambda *size: (4, 3))
+    weights = weights_of_days("online-cvb0", 160, batch_size=2)
+    np.testing.assert_allclose(weights[23:27] / weights[24:28], 0.5**0.5, rtol=1e-3)
+
+
 def test_a_duration_forgets_by_the_time_that_passed():
     days = [datetime(2026, 3, day) for day in (1, 1, 3, 4, 4, 8, 9, 10)]
     weights = weights_of_days("svb", "2d", days, n_days=8)
@@ -165,6 +172,10 @@ def test_an_adding_and_an_interpolating_method_forget_alike():
         (
             {"half_life": 9, "method": "sgs", "options": {"decay": 0.9}},
             r"half_life=9 sets the decay of each update",
+        ),
+        (
+            {"half_life": 9, "replicas": 4},
+            r"half_life=9: each of the replicas=4 would forget, and so too much; give replicas=1",
         ),
         ({"max_words": 0}, r"max_words=0: must be a whole number, 1 or more"),
         ({"max_words": 9, "method": "cvb0"}, r"max_words=9: method 'cvb0' remembers every document"),

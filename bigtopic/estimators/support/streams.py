@@ -66,6 +66,11 @@ def check(estimator: Any, method: Method) -> None:
             f"{argument('total_samples', estimator.total_samples)}: the size of a stream that forgets follows from "
             f"{given}; leave it out"
         )
+    if (estimator.replicas or 1) > 1:
+        raise SettingError(
+            f"{given}: each of the {argument('replicas', estimator.replicas)} would forget, and so too much; give "
+            f"{argument('replicas', 1)}"
+        )
     if "decay" in (estimator.options or {}):
         raise SettingError(
             f"{given} sets the decay of each update; leave {argument('decay')} out of the options"

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel import workers
-from bigtopic.parallel.workers import NO_WORKER, NONE_CHOSEN, PAUSED, fit_for_work
+from bigtopic.parallel.workers import NO_WORKER, NONE_CHOSEN, PAUSED, fit_for_work, new_name, task_key
 
 __all__ = ["Arrivals", "Cancelled", "result_of", "sent", "states_of", "wait_for"]
 
@@ -121,7 +121,9 @@ class _Watch:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._told: set[str] = set()
-        self._forgotten: set[Any] = set()  # tasks that the scheduler did not know at the last look
+        # Tasks that the scheduler did not know at a look, and a later task: once it knows that one, it has read them
+        self._unknown: set[Any] = set()
+        self._later: Any = None
 
     def look(self) -> tuple[str, str] | None:
         """What the cluster lacks to do any work, and what to do about it. Warns of silent workers."""
@@ -134,21 +136,32 @@ class _Watch:
         Raises
         ------
         Cancelled
-            When the scheduler has forgotten the task of a future, twice, as it may not know it yet: then nothing tells
-            the client that there will be no result.
+            When the scheduler has forgotten the task of a future: then nothing tells the client that there will be no
+            result.
         """
         what, remedy = self.look() or ("", "")
-        states = states_of(self._client, [future for future in futures if future.status == "pending"])
-        forgotten = {key for key, state in states.items() if state is None}
-        if forgotten & self._forgotten:
-            raise _cancelled(self._client, "released for this client by its scheduler")
-        self._forgotten = forgotten
+        self._refuse_forgotten([future for future in futures if future.status == "pending"])
         if what and what not in self._told:
             self._told.add(what)
             warn(
                 f"the Dask scheduler at {self._client.scheduler.address} has {what}; the work goes on when there is "
                 f"one: {remedy}"
             )
+
+    def _refuse_forgotten(self, pending: Sequence[Any]) -> None:
+        """Raise `Cancelled` if the scheduler does not know a task that it has known. Large arguments of tasks may be on
+        their way to it for long, but it reads what a client sends in order."""
+        later = self._later
+        states = states_of(self._client, pending if later is None else [*pending, later])
+        unknown = {future.key for future in pending if states.get(future.key, "") is None}
+        if later is None:
+            if unknown:
+                self._unknown = unknown
+                self._later = self._client.submit(bool, key=task_key("bt-hello", new_name()), pure=False)
+        elif later.done() or states.get(later.key):
+            if unknown & self._unknown:
+                raise _cancelled(self._client, "released for this client by its scheduler")
+            self._unknown, self._later = set(), None
 
 
 class Arrivals:

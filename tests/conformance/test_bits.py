@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference import case
 
 ROOT = Path(__file__).parents[2]
-# the first compiles what others share, and with the options that differ most
-SOME = ["kernel/ilr/f4", "kernel/vb/f4"]
+# the first compiles what others share, and with the options that differ most; the last has long loops to inline
+SOME = ["kernel/ilr/f4", "kernel/vb/f4", "method/online-cvb0"]
 ALL = [
     *(f"kernel/{name}" for name in case.of_lda(kernels.names())),
     *(f"method/{name}" for name in table.names()),

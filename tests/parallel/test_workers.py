@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import dask
@@ -163,6 +164,15 @@ def test_a_result_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
                 joining.start()
                 assert results.result_of(client, client.submit(abs, -4)) == 4
                 joining.join()
+
+
+def test_a_task_that_is_long_on_its_way_to_the_scheduler_is_not_taken_for_forgotten(one_worker, monkeypatch):
+    """As large arguments are."""
+    monkeypatch.setattr(results, "LOOK_SECONDS", 0.1)
+    send = one_worker.scheduler_comm.send
+    later = partial(one_worker.loop.call_later, 0.8, send)
+    monkeypatch.setattr(one_worker.scheduler_comm, "send", later)
+    assert results.result_of(one_worker, one_worker.submit(abs, -6, pure=False)) == 6
 
 
 @pytest.fixture

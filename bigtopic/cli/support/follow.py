@@ -273,10 +273,9 @@ class _Follower:
         said = [f"{counted(corpus.n_docs, 'document')}, {counted(corpus.n_tokens, 'word')}"]
         said += [] if row.get("score") is None else [f"score {row['score']:.4f}"]
         for one in changed[:_SHOWN]:
-            partner = one["with"]
-            other = "" if partner is None else f" with {partner}"
-            words, what = " ".join(one["words"][:3]), ", ".join(one["what"])
-            said.append(f"topic {one['topic']} ({words}) {what}{other}")
+            partner, words = one["with"], " ".join(one["words"][:3])
+            what = ", ".join(one["what"]) + ("" if partner is None else f" with {partner}")
+            said.append(f"topic {one['topic']} ({words}) {what}")
         said += [f"{len(changed) - _SHOWN} more changed"] if len(changed) > _SHOWN else []
         if new:
             said.append(f"{counted(len(new), 'new word')}: {' '.join(one['word'] for one in new[:_SHOWN])}")

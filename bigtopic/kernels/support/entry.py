@@ -43,7 +43,9 @@ __all__ = [
 ]
 
 # For functions that Python calls, and for functions that only compiled ones call: unused entry points are not compiled.
-# Without `error_model` and `fastmath`, a function would get them from whichever caller was compiled first.
+# Without `error_model` and `fastmath`, a function would get them from whichever caller was compiled first. Without
+# `forceinline`, a call would reach the copy of whichever module was loaded first, whose multiply-adds may be fused
+# otherwise: the last bits would depend on what the process had compiled itself.
 _COMPILED: Any = {"cache": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
 OUTER: Any = _COMPILED | {"nogil": True}
 INNER: Any = _COMPILED | {"no_cpython_wrapper": True, "forceinline": True}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_posit
 from bigtopic.estimators.questions import DocumentQuestions
 from bigtopic.estimators.support import checkpoints, preparation, run_record, streams
 from bigtopic.estimators.support.initialization import begin_with
+from bigtopic.estimators.support.phases import Phase, first_options, phases_after
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
 from bigtopic.learning.history import note_unused
@@ -33,6 +35,8 @@ from bigtopic.support.aliases import answering
 from bigtopic.support.numbers import is_whole
 
 __all__ = ["TopicLearning"]
+
+_CUT = ("interrupt", "max_time")  # reasons that end a fit, whatever phases are left
 
 
 class TopicLearning(DocumentQuestions):
@@ -117,13 +121,13 @@ class TopicLearning(DocumentQuestions):
         try:
             if checkpoint is None:
                 self._model, self.run_ = self._begun(corpus, seed), run
-                self._learn(corpus, self._passes(corpus), held_out)
+                self._learn_phases(corpus, held_out)
             else:
                 with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
                     self._fit_saved(corpus, held_out, saved, seed, {**run, "checkpoint": saved.run})
         finally:
             if self._model is not before:  # a run that failed leaves a model too
-                self.n_iter_ = self._fitted().cursor.pass_number
+                self.n_iter_ = self._n_passes()
         note_unused(self._fitted(), self.progress)
         return self
 
@@ -148,20 +152,72 @@ class TopicLearning(DocumentQuestions):
     def _fit_saved(
         self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int, run: dict[str, Any]
     ) -> None:
-        found = checkpoints.newest(saved, self, *self._method_and_options(), seed)
+        settings = [self._method_and_options(), *((p.method, p.options) for p in self._later_phases())]
+        found = checkpoints.newest(saved, self, settings, seed)
         if found is None:
             self._model, self.run_, counts = self._begun(corpus, seed), run, None
             if self._model.method.load_kernel().state == "run":
                 saved.attach(self._model)
         else:
-            self._model, self.run_, counts = found[0], run, found[1].get("counts", checkpoints.NOTHING)
+            self._model, counts = found[0], found[1].get("counts", checkpoints.NOTHING)
+            self.run_ = {**run, "phases": found[1].get("run", {}).get("phases", [])}
             self.n_docs_seen_ = corpus.n_docs
-        left = run["passes"] - self._model.cursor.pass_number
-        scored = held_out is None or any("score" in row for row in self.history_[-1:])
-        if left > 0 or not scored:
-            self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
-        else:
-            self.run_ = run_record.ended(run, "max_iter", counts or checkpoints.NOTHING, self.history_)
+        self._learn_phases(corpus, held_out, saved, counts)
+
+    def _learn_phases(
+        self,
+        corpus: Any,
+        held_out: Any,
+        saved: CheckpointFolder | None = None,
+        counts: Mapping[str, float] | None = None,
+    ) -> None:
+        """Learn in the phase that the model is in, and in those after it.
+
+        Parameters
+        ----------
+        saved, counts : the folder that keeps the run, and its counts when it was saved there, if it was
+        """
+        begun, resumed, reason = perf_counter(), counts is not None, "max_iter"
+        for phase in self._phases_left(corpus):
+            model = self._fitted()
+            if phase is not None and phase.number > model.cursor.phase:
+                self.run_ = run_record.phase_done(self.run_ or {}, model, counts or checkpoints.NOTHING)
+                self._model = model = phase.begun(model)
+                if saved is not None and model.method.load_kernel().state == "run":
+                    saved.attach(model)
+                resumed = False
+            n_passes = self._passes(corpus) if phase is None else phase.passes(corpus.n_tokens)
+            left = n_passes - model.cursor.pass_number
+            scored = held_out is None or any("score" in row for row in self.history_[-1:])
+            if left > 0 or not scored:
+                saver = (
+                    None if saved is None else checkpoints.SavedFit(self, saved, counts if resumed else None)
+                )
+                reason, counts = self._learn(
+                    corpus, left, held_out, saver=saver, phase=phase, before=None if resumed else counts,
+                    seconds=perf_counter() - begun,
+                )  # fmt: skip
+            if reason in _CUT:
+                break
+        self.run_ = run_record.ended(self.run_ or {}, reason, counts or checkpoints.NOTHING, self.history_)
+
+    def _phases_left(self, corpus: Any) -> list[Phase | None]:
+        """The phases of a fit from the one on that the model is in; None for the first."""
+        now = self._fitted().cursor.phase
+        later = [
+            p
+            for p in self._later_phases()
+            if p.number == now or (p.number > now and p.passes(corpus.n_tokens))
+        ]
+        return later if now else [None, *later]
+
+    def _later_phases(self) -> list[Phase]:
+        method = get(self.method)
+        return phases_after(method, self.options, self._learned(), self._given(method.model))
+
+    def _n_passes(self) -> int:
+        """Passes over all phases."""
+        return run_record.passes_before(self.run_) + self._fitted().cursor.pass_number
 
     @answering
     def partial_fit(
@@ -347,39 +403,57 @@ class TopicLearning(DocumentQuestions):
         total: float | None = None,
         saver: Saver | None = None,
         half_life: float | None = None,
-    ) -> None:
+        phase: Phase | None = None,
+        before: Mapping[str, float] | None = None,
+        seconds: float = 0.0,
+    ) -> tuple[str, Mapping[str, float]]:
+        """Learn in one phase; returns why it ended, and the counts so far.
+
+        Parameters
+        ----------
+        phase, before, seconds : None, or a later phase, with the counts and the seconds of those before it
+        """
 
         def score(model: TopicModel) -> float:
             return log_predictive(model, held_out, **self._workers(False)).value
 
         limits = Limits(
             max_iter,
-            self.max_time,
-            self._or_method("tol"),
+            None if self.max_time is None else max(0.0, self.max_time - seconds),
+            self._or_method("tol") if phase is None else phase.setting("tol"),
             None if held_out is None else score,
             self.evaluate_every,
             self.patience,
             tuple(self.callbacks),
             self.progress,
         )
+        if phase is None:
+            how = {
+                "batch_size": self._batch_size(corpus.n_docs if total is None else int(total)),
+                "slice_size": self._or_method("slice_size"),
+                "replicas": self.replicas if half_life is None else 1,
+                "replica_updates": self.replica_updates,
+                "asynchronous": self._or_method("asynchronous"),
+                "staleness": self.staleness,
+            }
+        else:
+            how = {name: phase.setting(name) for name in ("batch_size", "slice_size")}
         reason, counts = train(
             self._fitted(),
             corpus,
             limits,
-            batch_size=self._batch_size(corpus.n_docs if total is None else int(total)),
-            slice_size=self._or_method("slice_size"),
             order=order or self.order,
             total_docs=total,
             **self._workers(),
             saver=saver,
-            replicas=self.replicas if half_life is None else 1,
-            replica_updates=self.replica_updates,
-            asynchronous=self._or_method("asynchronous"),
-            staleness=self.staleness,
             half_life=half_life,
+            before=before,
+            **how,
         )
-        record = self.run_ if total is None else run_record.continued(self.run_, corpus)
-        self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
+        if total is not None:
+            record = run_record.continued(self.run_, corpus)
+            self.run_ = run_record.ended(record, reason, counts, self.history_)
+        return reason, counts
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
         preparation.check_corpus(corpus)
@@ -403,10 +477,9 @@ class TopicLearning(DocumentQuestions):
         return len(model.components) == 1
 
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
-        given = dict(self.options or {})
+        given = first_options(get(self.method), self.options)
         method, _ = with_settings(get(self.method), named(self, ("learning_decay", "learning_offset"), given))
-        shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
-        method = learning(method, **{name: shape for name, shape in shapes.items() if shape is not None})
+        method = learning(method, **self._learned())
         if self.init is not None:
             method = method.begun_with(self._given(method.model))
         if self.average is not None:
@@ -417,6 +490,11 @@ class TopicLearning(DocumentQuestions):
         if kernel.bound and "bound" in kernel.options and self._or_method("batch_size") is None:
             options.setdefault("bound", True)
         return method, options
+
+    def _learned(self) -> dict[str, str]:
+        """{name of a prior: shape} of those that are learned."""
+        shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
+        return {name: shape for name, shape in shapes.items() if shape is not None}
 
     def save(
         self, url: Any, storage_options: Mapping[str, Any] | None = None, *, overwrite: bool = False

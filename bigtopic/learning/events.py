@@ -33,6 +33,7 @@ class Event:
     disk_bytes : at the start, what the state of documents may take on the disk at once, if the method keeps it there
     disk_folder : at the start, where that is
     info : figures of the kernel, summed over the round
+    phase : of a method that has several, each of which starts and ends; steps and passes count inside it
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Event:
     disk_bytes: int | None = None
     disk_folder: str | None = None
     info: Mapping[str, float] = field(default_factory=dict)
+    phase: str = ""
 
     epoch = renamed_attribute("epoch", "pass_number")
 

@@ -15,6 +15,7 @@ from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import BigtopicError, InputError, SettingError, either
 from bigtopic.estimators.support.checkpoints import NOT_KEPT, is_plain, without_password
 from bigtopic.methods import get
+from bigtopic.state.model import TopicModel
 
 __all__ = [
     "begun",
@@ -25,6 +26,8 @@ __all__ = [
     "last_score",
     "n_gone",
     "next_row",
+    "passes_before",
+    "phase_done",
     "since",
 ]
 
@@ -145,6 +148,24 @@ def ended(
     now = datetime.now(UTC).isoformat(timespec="seconds")
     ending = {"ended": reason, "finished": now, "counts": dict(counts), "score": last_score(history)}
     return {**record, **ending}
+
+
+def phase_done(record: Mapping[str, Any], model: TopicModel, counts: Mapping[str, float]) -> dict[str, Any]:
+    """The record with the phase of the method that the model ends."""
+    cursor, phases = model.cursor, record.get("phases", [])
+    seconds = counts["seconds"] - sum(phase["seconds"] for phase in phases)
+    done = {
+        "phase": model.method.phase,
+        "passes": cursor.pass_number,
+        "updates": cursor.step,
+        "seconds": seconds,
+    }
+    return {**record, "phases": [*phases, done]}
+
+
+def passes_before(record: Mapping[str, Any] | None) -> int:
+    """Passes of the phases that are over."""
+    return sum(phase["passes"] for phase in (record or {}).get("phases", []))
 
 
 def last_score(history: list[dict[str, Any]]) -> float | None:

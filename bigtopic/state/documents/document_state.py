@@ -285,7 +285,7 @@ class DocumentState:
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
         """Parts that the model has counted and would recognise."""
-        if not self._about.knows(vocabulary) or cursor == Cursor():
+        if not self._about.knows(vocabulary) or not cursor.has_begun:
             return {}
         return {part.key: part for part in self._about.parts}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bigtopic.methods.families import collapsed, sampling
-from bigtopic.methods.method import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.interpolate import Interpolate
 
@@ -33,7 +32,7 @@ _SAMPLING = replace(
     options={"sweeps": 5},
     max_iter=40,
     enough_tokens=4e8,
-    average=0.25,
+    average=0.5,
     aliases=(),
 )
 

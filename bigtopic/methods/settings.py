@@ -67,6 +67,9 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
             raise _unknown(method, name)
         for each in chosen[name]:
             changes[each][setting] = _like(schemes.options(places[each])[setting], name, given[name])
+    for place, own in changes.items():
+        if "learning_decay" in own and hasattr(places[place], "stream_decay"):
+            own.setdefault("stream_decay", None)  # the decay that was given is also that of streams
     changed = {place: replace(places[place], **own) for place, own in changes.items()}  # type: ignore[type-var]
     for name, where in chosen.items():
         _check_read(method, name, [changed[place] for place in where])

@@ -212,8 +212,8 @@ KERNEL = Kernel(
     options={"replicas": 1, "sweeps": 1},
     cost=_cost,
     meanings={
-        "sweeps": "draws of each label in a pass, from 1; documents of other slices see the last of them",
         "replicas": "labels of each token, from 1, each of which counts as much less; in the literature R",
+        "sweeps": "draws of each label in a pass, from 1; documents of other slices see the last of them",
     },
     scratch=_scratch,
     interacts=True,

@@ -17,7 +17,11 @@ _ONLINE = replace(
     _BY_NAME["online-cvb0"],
     name="auto",
     phase="online",
-    schemes={TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3)},
+    schemes={
+        TOPIC_WORDS: Interpolate(
+            learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
+        )
+    },
     summary="online-cvb0 with larger steps, then collapsed Gibbs sampling; the default",
     complexity="as online-cvb0, then topics of its document per token and sweep; 2 bytes per token on disk, twice",
     use="first choice for every corpus",

@@ -200,7 +200,7 @@ def test_a_version_of_one_phase_is_not_taken_for_that_of_another(documents, tmp_
     path = tmp_path / "r"
     phased(callbacks=[at(0, 4, ctrl_c)]).fit(documents, checkpoint=path)
     shutil.move(path / "step-000000000004", path / "phase-01-step-000000000004")
-    with pytest.raises(ModelError, match="phase-01-step-0*4 holds the model of step-0*4"):
+    with pytest.raises(ModelError, match=r"phase-01-step-0*4 holds the model of step-0*4"):
         phased().fit(documents, checkpoint=path, resume=True)
 
 

@@ -20,6 +20,7 @@ from bigtopic.estimators.support.phases import Phase, first_options, phases_afte
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
 from bigtopic.learning.history import note_unused
+from bigtopic.learning.later_phases import check_later
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
@@ -178,14 +179,19 @@ class TopicLearning(DocumentQuestions):
         saved, counts : the folder that keeps the run, and its counts when it was saved there, if it was
         """
         begun, resumed, reason = perf_counter(), counts is not None, "max_iter"
-        for phase in self._phases_left(corpus):
+        phases = self._phases_left(corpus)
+        later = [(phase, phase.passes(corpus.n_tokens)) for phase in phases[1:] if phase is not None]
+        check_later(
+            self._fitted(), corpus, self._passes(corpus), later, saved, **self._workers(), progress=self.progress
+        )  # fmt: skip
+        for phase in phases:
             model = self._fitted()
             if phase is not None and phase.number > model.cursor.phase:
-                self.run_ = run_record.phase_done(self.run_ or {}, model, counts or checkpoints.NOTHING)
-                self._model = model = phase.begun(model)
-                if saved is not None and model.method.load_kernel().state == "run":
-                    saved.attach(model)
-                resumed = False
+                following = phase.begun(model)
+                if saved is not None and following.method.load_kernel().state == "run":
+                    saved.attach(following)
+                run = run_record.phase_done(self.run_ or {}, model, counts or checkpoints.NOTHING)
+                self._model, self.run_, model, resumed = following, run, following, False
             n_passes = self._passes(corpus) if phase is None else phase.passes(corpus.n_tokens)
             left = n_passes - model.cursor.pass_number
             scored = held_out is None or any("score" in row for row in self.history_[-1:])
@@ -209,7 +215,7 @@ class TopicLearning(DocumentQuestions):
             for p in self._later_phases()
             if p.number == now or (p.number > now and p.passes(corpus.n_tokens))
         ]
-        return later if now else [None, *later]
+        return [*later] if now else [None, *later]
 
     def _later_phases(self) -> list[Phase]:
         method = get(self.method)

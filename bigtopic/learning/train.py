@@ -190,6 +190,10 @@ class _Loop:
         except ClusterError as error:
             error.args = (f"{error.message}; {self._left()}",)
             raise
+        if (
+            self.stop.is_set()
+        ):  # also where nothing was left to do but to score and to save: no other phase begins
+            reason = "interrupt"
         self.history.end(reason or "max_iter")
         return reason or "max_iter"
 
@@ -279,11 +283,13 @@ class _Loop:
         return bool(kernel.bound) and bool(options.get("bound")) and self.run.plan.n_rounds == 1
 
     def _cut_before_a_score(self) -> bool:
-        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due."""
+        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due. Of those that were due
+        before the mean of the phase began there is none."""
         step = self.model.cursor.step
-        due = self.limits.next_score(self.history.scored_step)
+        scored = max(self.history.scored_step, self.model.first_estimate - 1)
+        due = self.limits.next_score(scored)
         if not self.model.cursor.inside_pass and self.limits.score is not None:
-            due = self.history.scored_step + 1  # at the end of every pass
+            due = scored + 1  # at the end of every pass
         return due is not None and step >= due
 
     def _rounds(self, n_passes: int) -> str | None:

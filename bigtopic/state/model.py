@@ -69,8 +69,16 @@ class TopicModel:
     @property
     def has_no_estimate(self) -> bool:
         """Whether those who read the model still get the topics of the phase before: see `state.phases`."""
-        count = f"{self.topic_words_name}.{COUNT}"
-        return self.cursor.phase > 0 and count in self.params.arrays and self.params[count].first_row()[0] < 1
+        return self.first_estimate > self.cursor.step
+
+    @property
+    def first_estimate(self) -> int:
+        """The update of the phase with which those who read the model get its topics: of a later phase that averages,
+        the first one that its mean counts; the next one where none does yet."""
+        count = self.params.arrays.get(f"{self.topic_words_name}.{COUNT}")
+        if self.cursor.phase == 0 or count is None:
+            return 0
+        return self.cursor.step + 1 - int(count.first_row()[0])
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -231,6 +231,12 @@ class CheckpointFolder:
         state.kept, state.most_kept = self._kept_passes(model.cursor.phase), 2 * self._settings.keep
         self._state = model.document_state = state
 
+    def state_of(self, phase: int) -> DocumentState:
+        """The state of documents that this folder will keep of a phase that has not begun."""
+        state = DocumentState.at(self._place / documents_of(phase))
+        state.most_kept = 2 * self._settings.keep
+        return state
+
     def due(self, cursor: Cursor) -> bool:
         """Whether the next version should be saved when the run stands at the cursor."""
         rounds, saved = self._settings.rounds, self._saved

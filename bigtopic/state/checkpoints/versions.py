@@ -124,11 +124,11 @@ def load_version(version: Place, method: Method | None) -> tuple[TopicModel, dic
     Raises
     ------
     ModelError
-        When it is damaged, or is a model after another number of updates than its name says.
+        When it is damaged, or is a model of another phase, or after another number of updates, than its name says.
     """
     model, extra = model_store.load(version.url, method)
-    if not version.url.endswith(name_of(model)):
-        raise ModelError(f"{version.url} holds a model after {model.cursor.step} updates")
+    if version.url.rpartition("/")[2] != name_of(model):
+        raise ModelError(f"{version.url} holds the model of {name_of(model)}")
     return model, extra
 
 

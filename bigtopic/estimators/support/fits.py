@@ -19,7 +19,7 @@ from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
 from bigtopic.state.model import TopicModel
 from bigtopic.state.phases import next_phase
 
-__all__ = ["CUT", "go_back", "learn", "learn_saved"]
+__all__ = ["CUT", "attach", "go_back", "in_first_phase", "learn", "learn_saved"]
 
 CUT = ("interrupt", "max_time")  # reasons that end a fit, whatever phases are left
 
@@ -129,10 +129,16 @@ def go_back(estimator: Any) -> TopicModel:
             f"{argument('method', name)}: the model was learned by {model.method.name!r}, and goes on with that; set "
             "it again"
         )
-    n_passes, n_updates = run_record.first_phase(estimator.run_) or _passes_and_updates(estimator)
-    estimator._model = found = next_phase(model, 0, *estimator._method_and_options())
-    found.cursor = Cursor(n_passes, 0, n_updates)
+    estimator._model = found = in_first_phase(estimator)
     estimator.run_ = run_record.without_phases(estimator.run_)
+    return found
+
+
+def in_first_phase(estimator: Any) -> TopicModel:
+    """A model in the first phase, where that ended, with the topics of a fitted estimator that is past it."""
+    n_passes, n_updates = run_record.first_phase(estimator.run_) or _passes_and_updates(estimator)
+    found = next_phase(estimator._fitted(), 0, *estimator._method_and_options())
+    found.cursor = Cursor(n_passes, 0, n_updates)
     return found
 
 

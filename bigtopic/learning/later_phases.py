@@ -31,12 +31,15 @@ class LaterPhase(Protocol):
     """A phase that has not begun.
 
     number, method, options : see `state.phases.next_phase`
+    max_iter : its passes
     """
 
     @property
     def number(self) -> int: ...
     @property
     def method(self) -> Method: ...
+    @property
+    def max_iter(self) -> int: ...
     @property
     def options(self) -> Mapping[str, Any]: ...
 
@@ -48,7 +51,7 @@ def check_later(
     model: TopicModel,
     corpus: Any,
     n_passes: int,
-    later: Sequence[tuple[LaterPhase, int]],
+    later: Sequence[LaterPhase],
     saved: CheckpointFolder | None = None,
     *,
     client: Any = None,
@@ -59,7 +62,7 @@ def check_later(
 
     Parameters
     ----------
-    n_passes, later : passes of the phase that the model is in; the phases after it, with their passes
+    n_passes, later : passes of the phase that the model is in; the phases after it
     saved : the folder that keeps the run, if it is kept
     client, n_threads, progress : see `train`
 
@@ -70,18 +73,18 @@ def check_later(
     """
     described = [f"{model.method.phase}: {counted(n_passes, 'pass', 'passes')}"]
     total = n_passes
-    for phase, own in later:
-        total += own
+    for phase in later:
+        total += phase.max_iter
         state = DocumentState() if saved is None else saved.state_of(phase.number)
         try:
-            n_bytes = _needed(model, corpus, phase, own, state, client, n_threads)
+            n_bytes = _needed(model, corpus, phase, state, client, n_threads)
         except SettingError as error:
             name = phase.method.phase
             raise SettingError(
                 f"phase {name!r} of method {model.method.name!r}: {error.message}; or leave this phase out with "
                 f"{setting(f'{name}.max_iter', 0)}"
             ) from error
-        text = f"{phase.method.phase}: {counted(own, 'pass', 'passes')}"
+        text = f"{phase.method.phase}: {counted(phase.max_iter, 'pass', 'passes')}"
         if (sweeps := phase.method.kernel_options(phase.options).get("sweeps", 1)) > 1:
             text += f" of {sweeps} sweeps"
         disk = f", about {n_bytes / MEGABYTE:,.0f} MB on the disk" if n_bytes >= MEGABYTE else ""
@@ -94,7 +97,6 @@ def _needed(
     model: TopicModel,
     corpus: Any,
     phase: LaterPhase,
-    n_passes: int,
     state: DocumentState,
     client: Any,
     n_threads: int | None,
@@ -109,7 +111,7 @@ def _needed(
             batch_size=phase.setting("batch_size"),
             slice_size=phase.setting("slice_size"),
             order="shuffled",
-            max_iter=n_passes,
+            max_iter=phase.max_iter,
         )
         spec = executors.load(choose(run, client))
     compares = phase.setting("tol") > 0

@@ -14,6 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
+from bigtopic.estimators.support.phases import n_passes
 from bigtopic.methods import Method, get
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
@@ -149,7 +150,7 @@ class SavedFit:
         return self._saved.due(cursor)
 
     def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
-        self._estimator.n_iter_ = self._estimator._n_passes()
+        self._estimator.n_iter_ = n_passes(self._estimator)
         self._saved.save(model, {**extra_of(self._estimator), "counts": dict(counts)})
 
 

@@ -22,13 +22,14 @@ __all__ = [
     "continued",
     "ended",
     "first_new_row",
+    "first_phase",
     "is_same",
     "last_score",
     "n_gone",
     "next_row",
-    "passes_before",
     "phase_done",
     "since",
+    "without_phases",
 ]
 
 _LEARN = either(
@@ -163,9 +164,15 @@ def phase_done(record: Mapping[str, Any], model: TopicModel, counts: Mapping[str
     return {**record, "phases": [*phases, done]}
 
 
-def passes_before(record: Mapping[str, Any] | None) -> int:
-    """Passes of the phases that are over."""
-    return sum(phase["passes"] for phase in (record or {}).get("phases", []))
+def first_phase(record: Mapping[str, Any] | None) -> tuple[int, int] | None:
+    """Passes and updates of the first phase, if it is over."""
+    phases = (record or {}).get("phases")
+    return (phases[0]["passes"], phases[0]["updates"]) if phases else None
+
+
+def without_phases(record: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The record of a model that goes back to the first phase."""
+    return {name: value for name, value in (record or {}).items() if name != "phases"}
 
 
 def last_score(history: list[dict[str, Any]]) -> float | None:

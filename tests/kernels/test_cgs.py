@@ -105,7 +105,9 @@ def test_sweeps_of_one_call_are_sweeps_one_after_the_other(docs, n_components):
 
 
 def test_replicas_are_swept_once(docs):
-    with pytest.raises(SettingError, match="sweeps=2: labels of 3 replicas are swept once; give one of them as 1"):
+    with pytest.raises(
+        SettingError, match="sweeps=2: labels of 3 replicas are swept once; give one of them as 1"
+    ):
         Chain(docs, np.full(4, 0.3), replicas=3, sweeps=2).sweep()
 
 

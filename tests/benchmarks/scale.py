@@ -2,9 +2,9 @@
 
 Documents are drawn from a known LDA of 100 topics with Zipf's word frequencies, about as many, as long and as wide
 as PubMed's abstracts. The three corpora have the same topics; they are stored once. Each is then passed over once by
-the first phase of the default method, or of others, in a process of its own. Topics are scored by document completion on documents that are in no
-corpus, next to the topics the documents were drawn from and to the unigram model; what counts is the share of the
-gap between the two that one pass closes. Memory is that of the process and all it started.
+the first phase of the default method, or of others, in a process of its own. Topics are scored by document completion
+on documents that are in no corpus, next to the topics the documents were drawn from and to the unigram model; what
+counts is the share of the gap between the two that one pass closes. Memory is that of the process and all it started.
 
     python -m tests.benchmarks scale
     python -m tests.benchmarks scale --docs 820000 --dask --curves

@@ -67,7 +67,9 @@ def test_what_does_not_fit_on_the_disk_is_refused_before_it_begins(corpus, begun
     (start,) = [event for event in events if event.kind == "start" and event.phase == "sampling"]
     assert start.disk_bytes == n_bytes
     room.append(n_bytes)  # what a checkpoint keeps does not fit
-    refused(rf"for up to 6 passes, and {tmp_path}/r/documents-01 has", corpus, begun, checkpoint=tmp_path / "r")
+    refused(
+        rf"for up to 6 passes, and {tmp_path}/r/documents-01 has", corpus, begun, checkpoint=tmp_path / "r"
+    )
     assert not (tmp_path / "r").exists()
 
 
@@ -99,7 +101,8 @@ def test_an_outline_has_the_arrays_of_the_phase(corpus, monkeypatch):
     monkeypatch.setattr(LazyArray, "_sum_rows", None)  # which would read them
     found = outline(model, 1, method, {"sweeps": 3})
     shapes = [
-        {name: (a.raw.shape, a.dtype, a.axis) for name, a in one.params.arrays.items()} for one in (found, later)
+        {name: (a.raw.shape, a.dtype, a.axis) for name, a in one.params.arrays.items()}
+        for one in (found, later)
     ]
     assert shapes[0] == shapes[1] and found.options == later.options and found.cursor == later.cursor
 

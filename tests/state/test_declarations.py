@@ -170,7 +170,10 @@ METHODS = {
         phases(replace(NEXT, phase="topic_words")),
         r"then\[0\]: phase='topic_words' is .* an array or a prior",
     ),
-    "a phase of another method": (phases(replace(NEXT, name="other")), r"then\[0\]: name='other'.*give 'own'"),
+    "a phase of another method": (
+        phases(replace(NEXT, name="other")),
+        r"then\[0\]: name='other'.*give 'own'",
+    ),
     "a phase of another model": (
         phases(replace(NEXT, model=replace(MODEL, name="mine"))),
         r"method 'own': then\[0\]: its model 'mine' differs from the model of the first phase, 'lda'",

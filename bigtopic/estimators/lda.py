@@ -40,7 +40,7 @@ class LDA(TopicLearning):
     learning_offset : of that step size; a larger one makes the first steps smaller; None for the method's default. In
         the literature tau
     average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
-        last half, True for all; None for the method's default, 0 for the latest topics. Of a method with phases, of each.
+        last half, True for all; None for the method's default, 0 for the latest topics. It is of each phase.
         See 'Averaged topics' in the documentation
     replicas : copies of the topics that learn side by side, each from its own minibatches, so that a whole cluster
         learns from short minibatches; None for 32 on corpora of 15,872 minibatches or more with the default method,

@@ -53,7 +53,7 @@ def _tomotopy(heat: Heat, label: str) -> dict[str, Fitted]:
             model.train(sweeps - done, workers=2)
         done = sweeps
         topics = tomotopy_topics(model, heat.task._replace(topic_word_prior=model.eta))
-        found[f"tomotopy, {sweeps} sweeps"] = Fitted(_point(clock, topics), np.array(model.alpha))
+        found[f"tomotopy-{sweeps}"] = Fitted(_point(clock, topics), np.array(model.alpha))
     return found
 
 
@@ -73,7 +73,7 @@ def _gensim(kind: str, passes: tuple[int, ...], heat: Heat, label: str, **more: 
             whole, rest = divmod(self.n_docs_done, n_docs)
             if rest == 0 and whole in passes:
                 with clock.paused():
-                    name = label.rpartition(",")[0] + f", passes={whole}"
+                    name = f"{label.rpartition('-')[0]}-{whole}"
                     found[name] = Fitted(_point(clock, self.get_topics()), np.array(self.alpha))
 
     words = {i: str(i) for i in range(n_words)}
@@ -106,7 +106,7 @@ def _scikit_learn_online(heat: Heat, label: str) -> dict[str, Fitted]:
         with clock:
             model.partial_fit(heat.task.counts)
         if passes in (10, 30):
-            name = f"scikit-learn, online, max_iter={passes}"
+            name = f"scikit-learn-online-{passes}"
             found[name] = Fitted(_point(clock, model.components_), model.doc_topic_prior_)
     return found
 
@@ -119,9 +119,9 @@ _multicore = partial(_gensim, "LdaMulticore", (1, 10), workers=2, eval_every=Non
 _learned = partial(_gensim, "LdaModel", (10,), alpha="auto", eta="auto", eval_every=None)
 SYSTEMS: dict[str, Callable[[Heat, str], dict[str, Fitted]]] = {
     "bigtopic": _bigtopic,
-    **dict.fromkeys([f"tomotopy, {n} sweeps" for n in (100, 500, 1000)], _tomotopy),
-    **dict.fromkeys([f"gensim LdaMulticore, passes={n}" for n in (1, 10)], _multicore),
-    'gensim LdaModel, alpha="auto", eta="auto", passes=10': _learned,
-    "scikit-learn, batch, max_iter=10": _scikit_learn,
-    **dict.fromkeys([f"scikit-learn, online, max_iter={n}" for n in (10, 30)], _scikit_learn_online),
+    **dict.fromkeys([f"tomotopy-{n}" for n in (100, 500, 1000)], _tomotopy),
+    **dict.fromkeys([f"gensim-multicore-{n}" for n in (1, 10)], _multicore),
+    "gensim-learned-10": _learned,
+    "scikit-learn-batch-10": _scikit_learn,
+    **dict.fromkeys([f"scikit-learn-online-{n}" for n in (10, 30)], _scikit_learn_online),
 }

@@ -27,7 +27,7 @@ PAGES = tuple(
     )
 )
 MARKS = re.compile(r"(<!-- ([\w-]+) -->\n).*?(\n<!-- /\2 -->)", re.DOTALL)
-FEW = ("online-cvb0", "vb", "online-vb", "online-ope", "cgs", "sgs", "lds")
+FEW = ("auto", "online-cvb0", "vb", "online-vb", "online-ope", "cgs", "sgs", "lds")
 TABLES = {
     "few": {"method": "method", "summary": "what it does", "use": "when to use it"},
     "methods": {
@@ -107,16 +107,27 @@ def of_methods() -> str:
     rows = []
     for name in bt.methods.names():
         method = bt.methods.get(name)
-        learns, infers = method.load_kernel(), method.load_inference()
-        moves = [f"`{array}`: `{type(scheme).__name__}`" for array, scheme in method.schemes.items()]
-        own = [f"`{option}={value!r}`" for option, value in method.options.items()]
-        for array, scheme in method.schemes.items():
-            usual = schemes.options(type(scheme)())
-            changed = {name: value for name, value in schemes.options(scheme).items() if value != usual[name]}
-            own += [f"`{array}.{name}={value!r}`" for name, value in changed.items()]
-        rows.append((f"`{name}`", f"`{learns.name}`", f"`{infers.name}`", ", ".join(moves), ", ".join(own)))
+        rows.append(_phase(f"`{name}`", method))
+        rows += [
+            _phase(f"`{name}`, phase `{phase.phase}`", phase, f"{phase.phase}.") for phase in method.then
+        ]
     titles = ("method", "kernel that learns", "kernel that infers documents", "schemes", "values of its own")
     return _grid(titles, rows)
+
+
+def _phase(title: str, method: bt.Method, start: str = "") -> tuple[str, ...]:
+    """A row of `of_methods`; names of its own values begin with `start`."""
+    learns, infers = method.load_kernel(), method.load_inference()
+    moves = [f"`{array}`: `{type(scheme).__name__}`" for array, scheme in method.schemes.items()]
+    own = dict(method.options)
+    for array, scheme in method.schemes.items():
+        usual = schemes.options(type(scheme)())
+        changed = {name: value for name, value in schemes.options(scheme).items() if value != usual[name]}
+        own |= {f"{array}.{name}": value for name, value in changed.items()}
+    if start:  # the page has those of the first phase in columns of another table
+        own |= {name: getattr(method, name) for name in ("max_iter", "average", "enough_tokens")}
+    values = ", ".join(f"`{start}{name}={value!r}`" for name, value in own.items())
+    return title, f"`{learns.name}`", f"`{infers.name}`", ", ".join(moves), values
 
 
 def of_papers() -> str:

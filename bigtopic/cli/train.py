@@ -53,7 +53,12 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
     shell_complete=completed(lambda: import_module("bigtopic.methods").names()),
     help="Learning method, see 'bigtopic methods'; the default suits most corpora.",
 )
-@option("--passes", "max_iter", type=COUNT, help="Passes over the corpus; default the method's.")
+@option(
+    "--passes",
+    "max_iter",
+    type=COUNT,
+    help="Passes over the corpus, of the first phase if the method has several; default the method's.",
+)
 @option(
     "--max-time",
     type=duration,
@@ -74,7 +79,8 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
 @option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @option("--learning-offset", type=float, help="In the literature tau; default the method's.")
 @parameters.method_options(
-    "A further setting of the method, such as decay=0.9; may be repeated. See 'bigtopic methods NAME'."
+    "A further setting of the method, such as decay=0.9, or of a later phase, such as sampling.max_iter=0; may be "
+    "repeated. See 'bigtopic methods NAME'."
 )
 @option(
     "--average",
@@ -194,7 +200,8 @@ def command(
 
     With --continue-from, the model goes on with the documents that were appended to CORPUS since it learned, in one
     pass or --passes; methods that need all documents (batch methods such as vb) learn from all. A line on standard
-    error says which it took. The model keeps its settings; --max-time, --scheduler and --threads apply to this run.
+    error says which it took. A model of the default method, which ends with sampling, learns from the new ones and then
+    samples anew from all. The model keeps its settings; --max-time, --scheduler and --threads apply to this run.
 
     With --follow, the model learns from documents as they are appended to CORPUS, put into a folder or written to
     standard input (JSON lines, or a text per line), and a line says of each window how well it was predicted before,

@@ -29,9 +29,10 @@ class LDA(TopicLearning):
         number, "asymmetric" for one per topic or word; None keeps it. Some methods cannot, see 'Learned priors' in
         the documentation
     batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
-    max_iter : passes over the corpus; None for the method's default
+    max_iter : passes over the corpus; None for the method's default. `batch_size`, `max_iter`, `tol`, `init`, replicas
+        and `asynchronous` are of the first phase of a method that has several, such as "auto"; `options` set the others
     max_time : time limit in seconds; it truncates the run after the update in which they pass, and changes nothing
-        before that. Compiling on first use counts; what a resumed run took before does not
+        before that. All phases count, and compiling on first use; what a resumed run took before does not
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
         distance of the topics; None for the method's default, 0 never
     learning_decay : of the step size (offset + t) ** -decay of update t of online methods; with decays up to 0.5 they
@@ -39,8 +40,8 @@ class LDA(TopicLearning):
     learning_offset : of that step size; a larger one makes the first steps smaller; None for the method's default. In
         the literature tau
     average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
-        last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
-        documentation
+        last half, True for all; None for the method's default, 0 for the latest topics. It is of each phase.
+        See 'Averaged topics' in the documentation
     replicas : copies of the topics that learn side by side, each from its own minibatches, so that a whole cluster
         learns from short minibatches; None for 32 on corpora of 15,872 minibatches or more with the default method,
         otherwise 1. It changes the result, which is the same on any number of workers. See 'Replicas' in the
@@ -62,7 +63,8 @@ class LDA(TopicLearning):
         method's default
     mean_change_tol : mean change below which they stop earlier, likewise
     options : further settings of the method, {name: value}, see `bigtopic.methods(name)`: of its kernels, and of its
-        schemes, in all that have it ("decay") or in one ("topic_words.decay")
+        schemes, in all that have it ("decay") or in one ("topic_words.decay"); of a later phase with its name before
+        them ("sampling.max_iter", "sampling.sweeps"), where max_iter=0 leaves the phase out
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
     init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
         or an array (n_components, n_words)), matched by word, or by column where it has no words, as an array; None
@@ -76,7 +78,7 @@ class LDA(TopicLearning):
         anew in each minibatch (sgs, streaming-ilr, cdf, svb-progressive) always take a whole one
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
     evaluate_every : updates between scores; None for one score per pass
-    patience : stop after this many scores without an improvement; None disables early stopping
+    patience : stop after this many scores without an improvement, in each phase; None disables early stopping
     callbacks : functions that are called with each event (`bigtopic.learning.events.Event`), and
         `bigtopic.evaluate.Watch`, which measures the model
     progress : show a progress bar; None shows it in terminals and notebooks. False also silences the line that says how
@@ -89,11 +91,12 @@ class LDA(TopicLearning):
     components_ : (n_components, n_words), topic weights, not normalised; `get_topics()` returns probabilities
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
-    history_ : list of dict, one per pass and per score, and per measurement of a `Watch` within a pass; of a stream,
-        one per call, the last 10,000 of them
+    history_ : list of dict, one per pass and per score, and per measurement of a `Watch` within a pass, with its
+        "phase" where the method has several; of a stream, one per call, the last 10,000 of them
     doc_topic_prior_, topic_word_prior_ : as used, or learned, in a shape in which they can be given again
-    n_iter_ : passes done
-    n_batch_iter_ : updates done
+    n_iter_ : passes done, over all phases
+    n_batch_iter_ : updates done, over all phases; where `partial_fit` or `update` goes back to the first phase, those
+        of that phase
     n_features_in_ : n_words
     random_state_ : the seed used
     run_ : dict, the record of the fit: settings, corpus, versions, how it ended; see "The record of a run" in the

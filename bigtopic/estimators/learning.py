@@ -13,18 +13,19 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_positive, words_to_remember
 from bigtopic.estimators.questions import DocumentQuestions
-from bigtopic.estimators.support import checkpoints, preparation, run_record, streams
+from bigtopic.estimators.support import checkpoints, fits, preparation, run_record, streams
 from bigtopic.estimators.support.initialization import begin_with
+from bigtopic.estimators.support.phases import Phase, first_options, phases_after, phases_over
+from bigtopic.estimators.support.phases import n_passes as n_passes_of
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
 from bigtopic.learning.history import note_unused
 from bigtopic.learning.stopping import Limits
-from bigtopic.learning.train import Saver, train
+from bigtopic.learning.train import Ended, Saver, train
 from bigtopic.methods import Method, get
 from bigtopic.methods.settings import check_learns, learning, named, with_settings
 from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
-from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.contract.kernels import check_slice_size
 from bigtopic.state.model import TopicModel
@@ -112,18 +113,20 @@ class TopicLearning(DocumentQuestions):
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
         run = run_record.begun(self, corpus, seed)
         corpus, held_out = preparation.held_out(self.validation, corpus, seed)
-        run["passes"] = self._passes(corpus)
+        later = phases_over(self._later_phases(), corpus, self._components(), self.progress)
+        run["passes"] = self._passes(corpus) + sum(phase.max_iter for phase in later)
         before = self._model
         try:
             if checkpoint is None:
                 self._model, self.run_ = self._begun(corpus, seed), run
-                self._learn(corpus, self._passes(corpus), held_out)
+                fits.learn(self, [None, *later], corpus, held_out)
             else:
                 with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
-                    self._fit_saved(corpus, held_out, saved, seed, {**run, "checkpoint": saved.run})
+                    run["checkpoint"] = saved.run
+                    fits.learn_saved(self, later, corpus, held_out, saved, seed, run)
         finally:
             if self._model is not before:  # a run that failed leaves a model too
-                self.n_iter_ = self._fitted().cursor.pass_number
+                self.n_iter_ = n_passes_of(self)
         note_unused(self._fitted(), self.progress)
         return self
 
@@ -145,23 +148,10 @@ class TopicLearning(DocumentQuestions):
             n for n, spec in model.arrays.items() if spec.rows == "word" and spec.normalised_over == "axis"
         ]
 
-    def _fit_saved(
-        self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int, run: dict[str, Any]
-    ) -> None:
-        found = checkpoints.newest(saved, self, *self._method_and_options(), seed)
-        if found is None:
-            self._model, self.run_, counts = self._begun(corpus, seed), run, None
-            if self._model.method.load_kernel().state == "run":
-                saved.attach(self._model)
-        else:
-            self._model, self.run_, counts = found[0], run, found[1].get("counts", checkpoints.NOTHING)
-            self.n_docs_seen_ = corpus.n_docs
-        left = run["passes"] - self._model.cursor.pass_number
-        scored = held_out is None or any("score" in row for row in self.history_[-1:])
-        if left > 0 or not scored:
-            self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
-        else:
-            self.run_ = run_record.ended(run, "max_iter", counts or checkpoints.NOTHING, self.history_)
+    def _later_phases(self) -> list[Phase]:
+        """The phases of the method after the first."""
+        method = get(self.method)
+        return phases_after(method, self.options, self._learned(), self._given(method.model), self.average)
 
     @answering
     def partial_fit(
@@ -196,15 +186,15 @@ class TopicLearning(DocumentQuestions):
         corpus = self._next_documents(X, vocabulary)
         if self._model is not None:
             return self._go_on(corpus, 1, time=time, score=score)
-        half_life, instant = self._forgets(corpus, time)
+        half_life, instant = streams.forgets(self, corpus, time)
         model = self._new_model(corpus, self._seed())
         self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
-        total = self._stream_size(model, corpus, half_life)
+        total = streams.size(self, model, corpus, half_life)
         preparation.scale(model, total / corpus.n_docs)
         self._begin(model, corpus.n_tokens * total / corpus.n_docs, total)
         self._model = model
         self._learn(corpus, 1, None, order="stored", total=total, half_life=half_life)
-        self._after_call({}, instant)
+        streams.after_call(self, {}, instant)
         self.n_iter_ += 1
         return self
 
@@ -221,7 +211,8 @@ class TopicLearning(DocumentQuestions):
         """Go on with a corpus to which documents were appended since it was learned from.
 
         A method with minibatches learns from the new documents, in one pass; a batch method, and one that remembers
-        documents, from all. Step sizes go on where they were.
+        documents, from all. Step sizes go on where they were. A model that is past the first phase of its method goes
+        back to it for that, and then through the later phases anew, over all documents of the corpus.
 
         Parameters
         ----------
@@ -229,7 +220,8 @@ class TopicLearning(DocumentQuestions):
         first_new : source row of the first new document; None for the first that `fit` and updates have not seen,
             which the record of the run (`run_`) has for a stored corpus
         only_new : learn from the new documents alone; False for all
-        max_iter : passes over these documents; None for 1 over new documents, and the estimator's over all
+        max_iter : passes over these documents, in the first phase of methods that have several; None for 1 over new
+            documents, and the estimator's over all
         time : when they arrived, see `partial_fit`
 
         Raises
@@ -248,66 +240,65 @@ class TopicLearning(DocumentQuestions):
         new = run_record.since(
             corpus, run_record.first_new_row(self.run_, corpus) if first_new is None else first_new
         )
-        needs_all = self._or_method("batch_size") is None or model.document_state is not None
+        later = self._phases_anew(corpus)
+        remembers = model.document_state is not None and not model.cursor.phase
+        needs_all = self._or_method("batch_size") is None or remembers
         if not new.n_docs and only_new:
             raise InputError(
                 f"there are no new documents: the model has learned from all {corpus.n_docs:,} of {corpus.url}"
             )
         if only_new and not needs_all:
-            return self._go_on(new, max_iter or 1, time=time)
+            return self._go_on(new, max_iter or 1, time=time, then=(later, corpus))
         n_earlier = corpus.n_docs - new.n_docs + run_record.n_gone(self.run_, corpus)
-        if model.document_state is not None:
+        if model.document_state is not None and remembers:
             model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
-        return self._go_on(corpus, max_iter or self._passes(corpus), of_all=n_earlier > 0, time=time)
+        n_passes = max_iter or self._passes(corpus)
+        return self._go_on(corpus, n_passes, of_all=n_earlier > 0, time=time, then=(later, corpus))
+
+    def _phases_anew(self, corpus: Corpus) -> list[Phase]:
+        """The later phases that an update of all these documents goes through, if the model is past the first."""
+        if not self._fitted().cursor.phase:
+            return []
+        return phases_over(self._later_phases(), corpus, self._components(), self.progress)
 
     def _go_on(
-        self, corpus: Corpus, n_passes: int, of_all: bool = False, time: Any = None, score: bool = False
+        self,
+        corpus: Corpus,
+        n_passes: int,
+        of_all: bool = False,
+        time: Any = None,
+        score: bool = False,
+        then: tuple[Sequence[Phase], Corpus | None] = ((), None),
     ) -> Self:
-        """Learn from more documents; with `of_all`, from all that the model shall have seen, earlier ones included."""
+        """Learn from more documents, in the first phase of the method; with `of_all`, from all that the model shall
+        have seen, earlier ones included; `then` in these phases, from these documents."""
         model = self._fitted()
         corpus = preparation.as_counted(model, corpus)
         preparation.refuse_empty(corpus)
-        half_life, instant = self._forgets(corpus, time, of_all)
+        half_life, instant = streams.forgets(self, corpus, time, of_all)
         told: dict[str, Any] = {}
         if score:
             with suppress(InputError, VocabularyMismatch):  # all words are new
                 told["score"] = log_predictive(self, corpus, **self._workers(False)).value
         preparation.warn_of_left_out(model, corpus)
+        model = fits.go_back(self)
         self._extend(corpus, of_all)
         self.n_docs_seen_ = corpus.n_docs if of_all else self.n_docs_seen_ + corpus.n_docs
         preparation.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
-        total = self._stream_size(model, corpus, half_life)
-        self._learn(
+        total = streams.size(self, model, corpus, half_life)
+        done = self._learn(
             corpus, n_passes, None, order=None if of_all else "stored", total=total, half_life=half_life
         )
-        self._after_call(told, instant)
+        streams.after_call(self, told, instant)
         self.n_iter_ += n_passes
+        phases, documents = then
+        if phases and done.reason not in fits.CUT:
+            before = n_passes_of(self)
+            try:
+                fits.learn(self, phases, documents, counts=done.counts)
+            finally:
+                self.n_iter_ += n_passes_of(self) - before
         return self
-
-    def _forgets(self, corpus: Corpus, time: Any, of_all: bool = False) -> tuple[float | None, float | None]:
-        """The half-life of a call, in documents, and the instant of its documents; None where there is none."""
-        instant = None if time is None else streams.instant_of(time, corpus)
-        half_life, before = None if of_all else self.half_life, (self.run_ or {}).get("time")
-        return streams.half_life_of(half_life, corpus.n_docs, instant, before), instant
-
-    def _stream_size(self, model: TopicModel, corpus: Corpus, half_life: float | None) -> float:
-        """The number of documents that a stream has, as methods with a size of the corpus take it."""
-        n_seen = self.n_docs_seen_
-        n_docs = min(self._batch_size(n_seen) or corpus.n_docs, corpus.n_docs)
-        most = streams.window(half_life, n_docs)
-        return preparation.n_documents(model, corpus, self.total_samples, min(n_seen, most))
-
-    def _after_call(self, told: dict[str, Any], instant: float | None) -> None:
-        """Forget words, and record what a call of a stream did."""
-        model = self._fitted()
-        told |= streams.forget(model, self.max_words)
-        if told and (model.cursor.inside_pass or not model.history):  # the pass was cut short
-            model.history.append({"step": model.cursor.step})
-        if told:
-            model.history[-1] |= told
-        del model.history[: -streams.MOST_ROWS]
-        run = {"score": told.get("score"), "time": instant}
-        self.run_ = {**(self.run_ or {}), **{name: value for name, value in run.items() if value is not None}}
 
     def _extend(self, corpus: Corpus, of_all: bool) -> None:
         """End a pass that was cut short, and give the model the new words and authors of the documents."""
@@ -347,39 +338,57 @@ class TopicLearning(DocumentQuestions):
         total: float | None = None,
         saver: Saver | None = None,
         half_life: float | None = None,
-    ) -> None:
+        phase: Phase | None = None,
+        before: Mapping[str, float] | None = None,
+        seconds: float = 0.0,
+    ) -> Ended:
+        """Learn in one phase.
+
+        Parameters
+        ----------
+        phase, before, seconds : None, or a later phase, with the counts and the seconds of those before it
+        """
 
         def score(model: TopicModel) -> float:
             return log_predictive(model, held_out, **self._workers(False)).value
 
         limits = Limits(
             max_iter,
-            self.max_time,
-            self._or_method("tol"),
+            None if self.max_time is None else max(0.0, self.max_time - seconds),
+            self._or_method("tol") if phase is None else phase.setting("tol"),
             None if held_out is None else score,
             self.evaluate_every,
             self.patience,
             tuple(self.callbacks),
             self.progress,
         )
-        reason, counts = train(
+        if phase is None:
+            how = {
+                "batch_size": self._batch_size(corpus.n_docs if total is None else int(total)),
+                "slice_size": self._or_method("slice_size"),
+                "replicas": self.replicas if half_life is None else 1,
+                "replica_updates": self.replica_updates,
+                "asynchronous": self._or_method("asynchronous"),
+                "staleness": self.staleness,
+            }
+        else:
+            how = {name: phase.setting(name) for name in ("batch_size", "slice_size")}
+        done = train(
             self._fitted(),
             corpus,
             limits,
-            batch_size=self._batch_size(corpus.n_docs if total is None else int(total)),
-            slice_size=self._or_method("slice_size"),
             order=order or self.order,
             total_docs=total,
             **self._workers(),
             saver=saver,
-            replicas=self.replicas if half_life is None else 1,
-            replica_updates=self.replica_updates,
-            asynchronous=self._or_method("asynchronous"),
-            staleness=self.staleness,
             half_life=half_life,
+            before=before,
+            **how,
         )
-        record = self.run_ if total is None else run_record.continued(self.run_, corpus)
-        self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
+        if total is not None:
+            record = run_record.continued(self.run_, corpus)
+            self.run_ = run_record.ended(record, *done, self.history_)
+        return done
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
         preparation.check_corpus(corpus)
@@ -403,10 +412,9 @@ class TopicLearning(DocumentQuestions):
         return len(model.components) == 1
 
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
-        given = dict(self.options or {})
+        given = first_options(get(self.method), self.options)
         method, _ = with_settings(get(self.method), named(self, ("learning_decay", "learning_offset"), given))
-        shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
-        method = learning(method, **{name: shape for name, shape in shapes.items() if shape is not None})
+        method = learning(method, **self._learned())
         if self.init is not None:
             method = method.begun_with(self._given(method.model))
         if self.average is not None:
@@ -417,6 +425,11 @@ class TopicLearning(DocumentQuestions):
         if kernel.bound and "bound" in kernel.options and self._or_method("batch_size") is None:
             options.setdefault("bound", True)
         return method, options
+
+    def _learned(self) -> dict[str, str]:
+        """{name of a prior: shape} of those that are learned."""
+        shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
+        return {name: shape for name, shape in shapes.items() if shape is not None}
 
     def save(
         self, url: Any, storage_options: Mapping[str, Any] | None = None, *, overwrite: bool = False
@@ -466,5 +479,6 @@ class TopicLearning(DocumentQuestions):
             )
         preparation.check_settings(self)
         streams.check(self, method)
+        self._later_phases()
         sizes = self._or_method("slice_size"), self._or_method("batch_size")
         check_slice_size(method.load_kernel(), *sizes)

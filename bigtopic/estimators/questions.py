@@ -12,6 +12,7 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
+from bigtopic.estimators.support.fits import in_first_phase
 from bigtopic.evaluation import coherence
 from bigtopic.evaluation.source import topics_of
 from bigtopic.questions import compare, words
@@ -154,7 +155,10 @@ class TopicQuestions(TopicInference):
         """
         model = self._fitted()
         all_groups = compare.groups_of(groups, model.n_components)
-        learned = compare.merged_model(model, all_groups)
+        goes_on = (
+            in_first_phase(self) if model.cursor.phase else model
+        )  # documents that it remembers are not merged
+        learned = compare.merged_model(goes_on, all_groups)
         priors = {name: self._merged_prior(name, learned) for name in self._priors}
         kept = {name: value for name, value in self.get_params().items() if name not in self._priors}
         merged = type(self)(**{**kept, **priors, "n_components": len(all_groups)})

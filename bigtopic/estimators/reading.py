@@ -11,6 +11,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, argument, require
 from bigtopic.estimators.base import Estimator
 from bigtopic.estimators.inputs import require_positive
+from bigtopic.estimators.support.phases import n_passes, n_updates
 from bigtopic.estimators.support.run_record import last_score
 from bigtopic.evaluation.source import labels_of, top_words
 from bigtopic.questions.words import top_labels
@@ -203,7 +204,8 @@ class FittedTopics(Estimator):
 
     @property
     def n_batch_iter_(self) -> int:
-        return self._fitted().cursor.step
+        self._fitted()
+        return n_updates(self)
 
     @property
     def random_state_(self) -> int:
@@ -232,9 +234,8 @@ class FittedTopics(Estimator):
         if self._model is None:
             return cards.card(repr(self))
         score = last_score(self.history_)
-        passes = self._fitted().cursor.pass_number
         values = {
-            "trained": f"{counted(passes, 'pass', 'passes')}, {counted(self.n_batch_iter_, 'update')}",
+            "trained": f"{counted(n_passes(self), 'pass', 'passes')}, {counted(self.n_batch_iter_, 'update')}",
             "words": f"{self.n_features_in_:,}",
             "held-out score": "" if score is None else f"{score:.4f} nats per token",
         }

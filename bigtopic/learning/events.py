@@ -21,18 +21,20 @@ class Event:
     Attributes
     ----------
     kind : "start", "round" (one update), "score" (held-out documents were scored), "pass" (one pass over the corpus
-        ended) or "end"
-    step : updates so far
-    pass_number : passes completed so far
+        ended) or "end". Each phase of a method has a "start" and an "end" of its own
+    step : updates of the phase so far
+    pass_number : passes of the phase completed so far
     seconds : wall-clock time since the start
-    n_docs, n_tokens : processed so far, over all passes
+    n_docs, n_tokens : processed so far, over all passes of all phases
     score : held-out log probability in nats per token, if it was just computed
     bound : variational bound of the pass, in nats per token, if there is one
     change : how far topics moved during the pass, mean total variation distance in 0 .. 1, if it was computed
-    reason : why the run ended: "max_iter", "max_time", "tol", "score" or "interrupt"
+    reason : why the phase ended: "max_iter", "max_time", "tol", "score" or "interrupt". After "max_time" and
+        "interrupt", no other phase begins
     disk_bytes : at the start, what the state of documents may take on the disk at once, if the method keeps it there
     disk_folder : at the start, where that is
     info : figures of the kernel, summed over the round
+    phase : its name in a method of several, see `Method.then`; "" in others
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Event:
     disk_bytes: int | None = None
     disk_folder: str | None = None
     info: Mapping[str, float] = field(default_factory=dict)
+    phase: str = ""
 
     epoch = renamed_attribute("epoch", "pass_number")
 

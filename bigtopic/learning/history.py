@@ -57,14 +57,18 @@ class History:
                 f"callbacks: two of them record {twice[0]!r}; measure it once, or by a Measure of another name"
             )
 
-    def resume(self, counts: Mapping[str, float]) -> None:
-        """Go on from where a run was saved, with the `counts` of that time."""
+    def go_on(self, counts: Mapping[str, float]) -> None:
+        """Go on from `counts`, those of the phase before."""
         self._begun = time.perf_counter() - counts["seconds"]
         self._n_docs, self._n_tokens = int(counts["n_docs"]), counts["n_tokens"]
-        self.scores = [row["score"] for row in self._model.history if "score" in row]
+
+    def resume(self, counts: Mapping[str, float]) -> None:
+        """Go on from where a run was saved, with the `counts` of that time."""
+        self.go_on(counts)
+        self.scores = [row["score"] for row in self._model.rows if "score" in row]
         self._watched = [
             max(
-                (row["step"] for row in self._model.history if watcher.names[0] in row.get("measures", ())),
+                (row["step"] for row in self._model.rows if watcher.names[0] in row.get("measures", ())),
                 default=0,
             )
             for watcher in self.watchers
@@ -87,7 +91,7 @@ class History:
     @property
     def scored_step(self) -> int:
         """Number of updates at the last score; 0 if there is none."""
-        return max((row["step"] for row in self._model.history if "score" in row), default=0)
+        return max((row["step"] for row in self._model.rows if "score" in row), default=0)
 
     def begin(self, disk: DiskNeed | None = None) -> None:
         """Report the start, and what the state of documents may take on the disk, if there is any."""
@@ -160,14 +164,16 @@ class History:
             "n_tokens": self._n_tokens,
             "tokens_per_second": self._n_tokens / max(seconds, 1e-9),
         }
-        self._model.history.append({**row, **figures})
+        phase = self._model.method.phase
+        self._model.history.append({**({"phase": phase} if phase else {}), **row, **figures})
 
     def _tell(self, kind: str, step: int | None = None, **figures: Any) -> None:
         if not self._callbacks:
             return
         cursor = self._model.cursor
         step = cursor.step if step is None else step
-        event = Event(kind, step, cursor.pass_number, self.seconds, self._n_docs, self._n_tokens, **figures)
+        counts = self.seconds, self._n_docs, self._n_tokens
+        event = Event(kind, step, cursor.pass_number, *counts, phase=self._model.method.phase, **figures)
         for callback in self._callbacks:
             callback(event)
 

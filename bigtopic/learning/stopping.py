@@ -92,13 +92,13 @@ class PassMeasure:
 
     def resume(self) -> None:
         """Continue after the passes in the model's history."""
-        bounds = (row.get("bound") for row in self._model.history if "score" not in row)
+        bounds = (row.get("bound") for row in self._model.rows if "score" not in row)
         self._bounds = [value for value in bounds if value is not None]
 
     @property
     def had_converged(self) -> bool:
         """Whether the last pass in the model's history changed less than the tolerance."""
-        passes = [row for row in self._model.history if "score" not in row]
+        passes = [row for row in self._model.rows if "score" not in row]
         return bool(passes) and self.converged(passes[-1].get("change"))
 
     def begin(self) -> None:

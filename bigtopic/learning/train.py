@@ -67,8 +67,10 @@ def train(
     asynchronous: bool = False,
     staleness: int | None = None,
     half_life: float | None = None,
+    before: Mapping[str, float] | None = None,
 ) -> Ended:
-    """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
+    """Learn from a corpus, in the phase that the model is in; `model` moves in place and is valid after every round,
+    Ctrl-C included.
 
     Parameters
     ----------
@@ -86,6 +88,7 @@ def train(
     asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
     staleness : updates that a minibatch may miss then, at most; None for no bound
     half_life : documents after which a document weighs half as much; None to forget as the schemes say
+    before : `History.counts` of the phases before
 
     Returns
     -------
@@ -122,11 +125,15 @@ def train(
         stack.enter_context(engine)
         stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter
-        bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
+        bar = stack.enter_context(
+            Progress(model.method.phase or "learning", total, " tokens", limits.progress)
+        )
         if client is None and not asynchronous and (idle := idle_threads(run, working)) is not None:
             bar.note(idle)
         reporters = [] if client is None else [Reporter(client)]
         history = History(model, [*limits.callbacks, *reporters], bar)
+        if before is not None:
+            history.go_on(before)
         reason = _Loop(model, run, engine, limits, history, stop, saver).passes()
         return Ended(reason, history.counts())
 
@@ -150,7 +157,7 @@ class Saver(Protocol):
 
     counts: Mapping[str, float] | None
 
-    def due(self, step: int) -> bool:
+    def due(self, cursor: Cursor) -> bool:
         """Whether it is time to save."""
 
     def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
@@ -183,6 +190,10 @@ class _Loop:
         except ClusterError as error:
             error.args = (f"{error.message}; {self._left()}",)
             raise
+        if (
+            self.stop.is_set()
+        ):  # also where nothing was left to do but to score and to save: no other phase begins
+            reason = "interrupt"
         self.history.end(reason or "max_iter")
         return reason or "max_iter"
 
@@ -240,7 +251,7 @@ class _Loop:
         cursor = self.model.cursor
         if self.saver is None or self._half_measured or (due is not None and cursor.step >= due):
             return
-        if self.run.plan.may_cut(cursor.pass_number, cursor.round) and self.saver.due(cursor.step):
+        if self.run.plan.may_cut(cursor.pass_number, cursor.round) and self.saver.due(cursor):
             self.saver.save(self.model, self.history.counts())
 
     @property
@@ -272,11 +283,13 @@ class _Loop:
         return bool(kernel.bound) and bool(options.get("bound")) and self.run.plan.n_rounds == 1
 
     def _cut_before_a_score(self) -> bool:
-        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due."""
+        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due. Of those that were due
+        before the mean of the phase began there is none."""
         step = self.model.cursor.step
-        due = self.limits.next_score(self.history.scored_step)
+        scored = max(self.history.scored_step, self.model.first_estimate - 1)
+        due = self.limits.next_score(scored)
         if not self.model.cursor.inside_pass and self.limits.score is not None:
-            due = self.history.scored_step + 1  # at the end of every pass
+            due = scored + 1  # at the end of every pass
         return due is not None and step >= due
 
     def _rounds(self, n_passes: int) -> str | None:
@@ -339,8 +352,10 @@ class _Loop:
         return self.measure.converged(change)
 
     def _score(self) -> bool:
-        """Score the held-out documents; whether patience is over."""
+        """Score the held-out documents; whether patience is over. Topics of the phase before have their score."""
         assert self.limits.score is not None
+        if self.model.has_no_estimate:
+            return False
         self.history.scored(self.limits.score(self.model))
         return self.limits.out_of_patience(self.history.scores)
 

@@ -6,7 +6,7 @@ inner iterations of a round end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,6 +87,10 @@ class Method:
         iterations and S sweeps over a document
     use : when to use it, in one line
     aliases : names that papers use, each with its paper: "ope:Online-VB"
+    phase : what it is called as a phase of a method, in `history_` and in options ("sampling.max_iter")
+    then : the phases after this one, each of which begins from the topics of the one before it
+    enough_tokens : a phase of `then` makes fewer passes than `max_iter` once they have read so many tokens, and none
+        where it would make fewer than 10; None always makes all
     """
 
     name: str
@@ -113,6 +117,14 @@ class Method:
     average: float = 0.0
     asynchronous: bool = False
     prior_learner: Callable[..., Scheme] = Newton
+    phase: str = ""
+    then: Sequence[Method] = ()
+    enough_tokens: float | None = None
+
+    @property
+    def phases(self) -> tuple[Method, ...]:
+        """This method without what follows, and the phases that follow it; `Cursor.phase` counts them."""
+        return (replace(self, then=()), *self.then) if self.then else (self,)
 
     def load_kernel(self) -> Kernel:
         """The kernel, with the statistics that it offers and a scheme needs; imports its file."""

@@ -24,6 +24,7 @@ from bigtopic.support.numbers import is_number
 from bigtopic.types import Scheme
 
 __all__ = [
+    "PHASE_SETTINGS",
     "check_learns",
     "learning",
     "named",
@@ -37,8 +38,20 @@ __all__ = [
 PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
 _STEP_SIZE = ("learning_decay", "learning_offset")
 
+# Of a phase after the first, beside those of its kernel and schemes: attributes of `Method`, and what they mean.
+PHASE_SETTINGS = {
+    "max_iter": "passes over the corpus at most; 0 leaves the phase out",
+    "average": "share of its updates, at the end, over which the topics are averaged, 0 to 1; 0 takes the latest",
+    "enough_tokens": "fewer passes once they have read so many tokens, and none where fewer than 10 would be left",
+    "batch_size": "largest number of documents per update",
+    "slice_size": "largest number of documents per kernel call",
+    "tol": "stop when a pass changes less than this",
+}
 
-def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
+
+def with_settings(
+    method: Method, given: Mapping[str, Any], of: Method | None = None
+) -> tuple[Method, dict[str, Any]]:
     """The method with settings of its schemes, and the options among those given, which are its kernels'.
 
     A setting such as "decay" is set in every scheme that has it; "topic_words.decay", with the name of an array or of
@@ -46,6 +59,10 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
     A kernel that takes the schemes' steps itself has them among the method's options, as `local_decay` and
     `local_offset`; they change with `learning_decay` and `learning_offset`. Warns of decays with which learning need
     not converge.
+
+    Parameters
+    ----------
+    of : the method that has this one as a later phase, whose options are named "phase.option"; to say so in errors
 
     Raises
     ------
@@ -64,9 +81,12 @@ def with_settings(method: Method, given: Mapping[str, Any]) -> tuple[Method, dic
             if (place == each or not dot) and setting in schemes.options(scheme)
         ]
         if not chosen[name]:
-            raise _unknown(method, name)
+            raise _unknown(method if of is None else of, name if of is None else f"{method.phase}.{name}")
         for each in chosen[name]:
             changes[each][setting] = _like(schemes.options(places[each])[setting], name, given[name])
+    for place, own in changes.items():
+        if "learning_decay" in own and hasattr(places[place], "stream_decay"):
+            own.setdefault("stream_decay", None)  # the decay that was given is also that of streams
     changed = {place: replace(places[place], **own) for place, own in changes.items()}  # type: ignore[type-var]
     for name, where in chosen.items():
         _check_read(method, name, [changed[place] for place in where])
@@ -119,7 +139,7 @@ def check_learns(method: Method, given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def settings_of(method: Method) -> list[dict[str, Any]]:
-    """Every setting of a method, a row each.
+    """Every setting of a method, a row each; of its later phases as "phase.option".
 
     Returns
     -------
@@ -137,6 +157,12 @@ def settings_of(method: Method) -> list[dict[str, Any]]:
         meanings = schemes.meanings(type(scheme))
         for name, default in schemes.options(scheme).items():
             rows.append(_row(f"{place}.{name}", default, reads, meanings[name]))
+    for phase in method.then:
+        own = [
+            _row(name, getattr(phase, name), "learning", meaning) for name, meaning in PHASE_SETTINGS.items()
+        ]
+        learns = [row for row in settings_of(phase) if row["read"] != "inference"]
+        rows += [{**row, "option": f"{phase.phase}.{row['option']}"} for row in own + learns]
     return rows
 
 
@@ -250,7 +276,12 @@ def _unknown(method: Method, name: object) -> SettingError:
             f"{argument(name)} was given, but method {method.name!r} has no step size; leave it out, or choose an "
             "online method"
         )
-    names = dict.fromkeys(row["option"].rpartition(".")[2] for row in rows if "learn_" not in row["read"])
+    later = tuple(f"{phase.phase}." for phase in method.then)
+    names = dict.fromkeys(
+        "".join(part for part in later if row["option"].startswith(part)) + row["option"].rpartition(".")[2]
+        for row in rows
+        if "learn_" not in row["read"]
+    )
     return SettingError(
         f"method {method.name!r} has no option {name!r}; its options are: {', '.join(names) or 'none'}"
         + did_you_mean(name, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 __all__ = ["START", "Arrival", "Cursor", "RoundReport"]
 
@@ -14,17 +14,24 @@ class Cursor:
 
     Attributes
     ----------
-    pass_number : the pass, from 0
+    pass_number : the pass of the phase, from 0
     round : first round of the pass that is not done
-    step : updates so far, over all passes
+    step : updates so far, over all passes of the phase
     ahead : later rounds of the pass that are already done, in increasing order: an executor that is not synchronous may
         finish them before an earlier one
+    phase : of the method, from 0; see `Method.phases`
     """
 
     pass_number: int = 0
     round: int = 0
     step: int = 0
     ahead: tuple[int, ...] = ()
+    phase: int = 0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the phase has had an update."""
+        return self.step > 0
 
     @property
     def inside_pass(self) -> bool:
@@ -37,7 +44,7 @@ class Cursor:
 
     def later(self, n: int) -> Cursor:
         """The position `n` rounds later in the pass, if none of them is ahead."""
-        return Cursor(self.pass_number, self.round + n, self.step + n)
+        return replace(self, round=self.round + n, step=self.step + n, ahead=())
 
     def after(self, reports: Iterable[RoundReport]) -> Cursor:
         """The position after these rounds, all that were done since; a complete pass stays at its end."""
@@ -48,13 +55,13 @@ class Cursor:
 
     def _after(self, done: Cursor) -> Cursor:
         if done.round == self.round and done.pass_number == self.pass_number and not self.ahead:
-            return Cursor(self.pass_number, self.round + 1, done.step + 1)
+            return replace(self, round=self.round + 1, step=done.step + 1)
         first, ahead = (self.round, {*self.ahead}) if done.pass_number == self.pass_number else (0, set())
         ahead.add(done.round)
         while first in ahead:
             ahead.remove(first)
             first += 1
-        return Cursor(done.pass_number, first, done.step + 1, tuple(sorted(ahead)))
+        return Cursor(done.pass_number, first, done.step + 1, tuple(sorted(ahead)), self.phase)
 
     def fits(self, n_rounds: int) -> bool:
         """Whether a run of passes of `n_rounds` each, none of them cut short, can stand here."""
@@ -69,7 +76,7 @@ class Cursor:
 
     def next_pass(self) -> Cursor:
         """The start of the next pass."""
-        return Cursor(self.pass_number + 1, 0, self.step)
+        return Cursor(self.pass_number + 1, 0, self.step, phase=self.phase)
 
 
 START = Cursor()

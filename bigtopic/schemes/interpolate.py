@@ -50,13 +50,13 @@ Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import LearningRate, PlainStep, decaying_end
+from bigtopic.schemes.schedule import LearningRate, PlainStep, check, decaying_end
 from bigtopic.support.numbers import is_number
 from bigtopic.types import ArraySpec, AxisStats, MutableArray, RoundInfo
 
@@ -75,6 +75,8 @@ class Interpolate(PlainStep):
     scale : unit of the minibatch's share of the corpus: "documents" or "tokens"
     end : share of the run's updates, at its end, in which the step falls to the minibatch's share of the corpus; 0 for
         none. No effect on a stream, whose end is unknown
+    stream_decay : `learning_decay` of a stream, where it should be larger because no end averages over the minibatches;
+        None for the same
 
     Raises
     ------
@@ -87,9 +89,11 @@ class Interpolate(PlainStep):
 
     scale: str = "documents"
     end: float = 0.0
+    stream_decay: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check(self.stream_decay, self.learning_offset, of="stream")
         if self.scale not in SCALES:
             raise SettingError(f"scale={self.scale!r}: must be one of {', '.join(SCALES)}")
         if not is_number(self.end) or not 0.0 <= self.end <= 1.0:
@@ -103,7 +107,8 @@ class Interpolate(PlainStep):
             size, total = info.n_tokens, info.total_tokens
         if size == 0:
             return 0.0, 1.0
-        usual = self.schedule()
+        known_end = self.stream_decay is None or info.n_steps is not None
+        usual = self.schedule() if known_end else replace(self, learning_decay=self.stream_decay).schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
         rate = self.rate(info, schedule)
         return rate * total / size, 1.0 - rate

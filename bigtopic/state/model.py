@@ -20,7 +20,7 @@ from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import mean_of
+from bigtopic.state.running_mean import COUNT, mean_of
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 
@@ -60,6 +60,25 @@ class TopicModel:
     def n_components(self) -> int:
         """In the literature K; the first of several component counts."""
         return self.components[self.method.model.components[0]]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Of the history, those of the phase that the model is in."""
+        return [row for row in self.history if row.get("phase", "") == self.method.phase]
+
+    @property
+    def has_no_estimate(self) -> bool:
+        """Whether those who read the model still get the topics of the phase before: see `state.phases`."""
+        return self.first_estimate > self.cursor.step
+
+    @property
+    def first_estimate(self) -> int:
+        """The update of the phase with which those who read the model get its topics: of a later phase that averages,
+        the first one that its mean counts; the next one where none does yet."""
+        count = self.params.arrays.get(f"{self.topic_words_name}.{COUNT}")
+        if self.cursor.phase == 0 or count is None:
+            return 0
+        return self.cursor.step + 1 - int(count.first_row()[0])
 
     @property
     def vocabulary(self) -> Vocabulary:

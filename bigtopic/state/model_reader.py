@@ -73,7 +73,13 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         components,
         options,
         description["seed"],
-        Cursor(cursor["epoch"], cursor["round"], cursor["step"], tuple(sorted(cursor.get("ahead", ())))),
+        Cursor(
+            cursor["epoch"],
+            cursor["round"],
+            cursor["step"],
+            tuple(sorted(cursor.get("ahead", ()))),
+            cursor.get("phase", 0),
+        ),
         description["text"],
         description["history"],
         DocumentState.without_files(documents) if documents else None,
@@ -188,7 +194,10 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
             )
         )
     schemes, prior_schemes = description["schemes"], description.get("prior_schemes", {})
-    method = get(given or name)
+    phases, phase = get(given or name).phases, description["cursor"].get("phase", 0)
+    if phase >= len(phases):
+        raise FieldError(f"cursor.phase is {phase}, but method {name!r} has {len(phases)} phases")
+    method = phases[phase] if phase else get(given or name)
     missing = {name: schemes[name] for name in schemes if name not in method.schemes}
     unlearned = {name: prior_schemes[name] for name in prior_schemes if name not in method.prior_schemes}
     method = learning(

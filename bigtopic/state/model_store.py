@@ -215,6 +215,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
             "round": cursor.round,
             "step": cursor.step,
             "ahead": list(cursor.ahead),
+            **({"phase": cursor.phase} if cursor.phase else {}),
         },
         "text": model.text,
         "history": model.history,

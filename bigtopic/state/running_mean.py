@@ -34,9 +34,10 @@ from bigtopic.state.contract.scheme_steps import checked
 from bigtopic.state.lazy_array import SMALLEST_SCALE, Forwarding, LazyArray
 from bigtopic.types import ArraySpec, AxisStats
 
-__all__ = ["COUNT", "MEAN", "RunningMean", "mean_of", "specs"]
+__all__ = ["COUNT", "MEAN", "RunningMean", "begin_means", "mean_of", "specs"]
 
 MEAN, COUNT = "running_mean", "n_averaged"  # of "<array>.<name>": c, whose prior is a; and n
+NEXT_TO_NOTHING = 2.0**-30  # of an update: the weight of what a mean begins with
 LARGEST = 1e8  # of a: the mean is exact to this many roundings of double precision
 BLOCK_ROWS = 1 << 12
 
@@ -55,6 +56,16 @@ def mean_of(arrays: Mapping[str, LazyArray], name: str) -> LazyArray:
     if f"{name}.{COUNT}" not in arrays or not arrays[f"{name}.{COUNT}"].first_row()[0]:
         return array
     return RunningMean.of(arrays, name).copied()
+
+
+def begin_means(arrays: Mapping[str, LazyArray], name: str, statistics: np.ndarray) -> None:
+    """Let the mean of an array, if it has one, be these statistics until an update is counted: (n_rows, n_columns)."""
+    if f"{name}.{COUNT}" in arrays:
+        mean, n_averaged = arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"]
+        mean.raw[:, : statistics.shape[1]] = statistics
+        mean.fold()
+        n_averaged.raw[0, 0] = NEXT_TO_NOTHING
+        n_averaged.fold()
 
 
 class RunningMean(Forwarding):
@@ -87,9 +98,10 @@ class RunningMean(Forwarding):
         if (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE:
             self._flush()
         ids, factor = self.base.rows_of(ids), self._factor
-        before = _statistics(self.base, ids)
+        moves = factor.any()
+        before = _statistics(self.base, ids) if moves else np.zeros(0)
         yield
-        if factor.any():
+        if moves:
             factor = np.divide(factor, decay, out=np.zeros_like(factor), where=factor > 0)
             before *= decay
             self._rest.add(AxisStats(ids, before - _statistics(self.base, ids)), factor)

@@ -61,25 +61,30 @@ class Heat:
         self.train, self.test = corpora.split(name, corpus, seed)
         self.task = Task(self.train.to_scipy("stored"), n_components, *priors, seed, _authors(self.train))
 
-    def judge(self, topics: Any) -> Any:
-        """Document completion of topics, an array or a model, on the held-out documents."""
+    def judge(self, topics: Any, prior: Any = None) -> Any:
+        """Document completion of topics, an array or a model, on the held-out documents.
+
+        Parameters
+        ----------
+        prior : of the topics of a document, for the fold-in; None for the one that every system is told
+        """
         from bigtopic.evaluation import log_predictive
 
-        prior, words = self.task.doc_topic_prior, self.train.vocabulary
         return log_predictive(
             topics,
             self.test,
             random_state=self.task.seed,
             train=self.train,
-            vocabulary=words,
-            doc_topic_prior=prior,
+            vocabulary=self.train.vocabulary,
+            doc_topic_prior=self.task.doc_topic_prior if prior is None else prior,
         )
 
-    def npmi(self, topics: Any) -> float:
-        """Mean coherence of topics on the documents they were learnt from."""
+    def npmi(self, topics: Any, held_out: bool = False) -> float:
+        """Mean coherence of topics on the documents they were learnt from, or on those held out."""
         from bigtopic.evaluation import coherence
 
-        return coherence(topics, self.train, vocabulary=self.train.vocabulary).value
+        documents = self.test if held_out else self.train
+        return coherence(topics, documents, vocabulary=self.train.vocabulary).value
 
     @cached_property
     def baseline(self) -> Any:
@@ -126,15 +131,14 @@ class Heat:
         path.write_text(json.dumps(asdict(curve)), encoding="utf-8")
         return curve
 
-    def own_curve(self, passes: int, timer: Timer) -> Curve:
+    def own_curve(self, passes: int | None, timer: Timer) -> Curve:
         """Ours: one uninterrupted fit that is looked at on the way."""
-        return self.curve(lambda: _watched_fit(self, passes), timer)
+        return self.curve(lambda: watched_fit(self, max_iter=passes), timer)
 
-    def fit(self, updates: int | None = None) -> Any:
+    def fit(self, updates: int | None = None, passes: int | None = None) -> Any:
         """A fit as users have it, or one that is ended by Ctrl-C after so many updates; the fitted model."""
-        if updates is None:
-            return self.model().fit(self.train)
-        return self.model(max_iter=1000, callbacks=[_interrupt_after(updates)]).fit(self.train)
+        callbacks = [] if updates is None else [_interrupt_after(updates)]
+        return self.model(max_iter=passes, callbacks=callbacks).fit(self.train)
 
     def _file(self, label: str, efforts: Sequence[int]) -> str:
         task, base = self.task, self.baseline
@@ -154,32 +158,53 @@ def _authors(corpus: Any) -> list[list[str]] | None:
     return [names[a:b] for a, b in zip(block.author_indptr[:-1], block.author_indptr[1:], strict=True)]
 
 
-def _watched_fit(heat: Heat, passes: int) -> list[Point]:
+class Updates:
+    """Numbers the updates of a fit over all its phases, in each of which events count from the beginning."""
+
+    def __init__(self) -> None:
+        self.before, self.last, self.phase = 0, 0, ""
+
+    def at(self, event: Any) -> int:
+        """The number of updates at an event; every event must be asked about."""
+        if event.phase != self.phase:
+            self.before, self.phase = self.before + self.last, event.phase
+        self.last = event.step
+        return self.before + event.step
+
+
+def watched_fit(heat: Heat, growth: float = GROWTH, **settings: Any) -> list[Point]:
     """Topics after growing numbers of updates. Seconds are those since the call of `fit`, without those of copying.
 
     Rounds may be reported some at a time, with the topics after the last of them: a point then has the seconds and the
-    topics of that moment.
+    topics of that moment. Later phases have few updates, which take long: each pass is a point. So is the end.
     """
     points: list[Point] = []
-    paused = 0.0
+    updates, phases, paused = Updates(), [], 0.0
 
     def look(event: Any) -> None:
         nonlocal paused
-        if event.kind != "round" or (points and event.step < math.ceil(GROWTH * points[-1].effort)):
-            return
-        now = time.perf_counter()
-        points.append(Point(event.step, now - begun - paused, model.get_topics()))
+        now, effort = time.perf_counter(), updates.at(event)
+        if event.phase not in phases:
+            phases.append(event.phase)
+        last = points[-1].effort if points else 0
+        grown = event.kind == "round" and effort >= math.ceil(growth * last)
+        if effort > last and (grown or event.kind == "end" or (event.kind == "pass" and len(phases) > 1)):
+            points.append(Point(effort, now - begun - paused, model.get_topics()))
+        elif event.kind == "end" and points:  # an end may change topics, such as to the mean of samples
+            points[-1] = Point(effort, now - begun - paused, model.get_topics())
         paused += time.perf_counter() - now
 
-    model = heat.model(max_iter=passes, callbacks=[look])
+    model = heat.model(callbacks=[look], **settings)
     begun = time.perf_counter()
     model.fit(heat.train)
     return points
 
 
-def _interrupt_after(updates: int) -> Callable[[Any], None]:
+def _interrupt_after(n_updates: int) -> Callable[[Any], None]:
+    updates = Updates()
+
     def callback(event: Any) -> None:
-        if event.kind == "round" and event.step == updates:
+        if updates.at(event) == n_updates and event.kind == "round":
             signal.raise_signal(signal.SIGINT)
 
     return callback

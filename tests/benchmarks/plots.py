@@ -43,6 +43,28 @@ def draw_race(name: str, ours: Sequence[Curve], theirs: Sequence[dict[str, Curve
     return save(figure, name)
 
 
+def draw_ways(name: str, ways: dict[str, Sequence[Any]]) -> str:
+    """Held-out score, and NPMI, against seconds, medians over seeds, of `auto.Way`; the path of the picture."""
+    figure, panels = canvas(2, figsize=(10, 4.2))
+    for axes, measure, label_of in (
+        (panels[0], "scores", "held-out score, nats per token"),
+        (panels[1], "npmi", "NPMI on the documents learned from"),
+    ):
+        lines = {system: median(found, measure) for system, found in ways.items()}
+        for system, (seconds, values) in lines.items():
+            own = system not in OTHERS
+            style = {"color": OURS, "linewidth": 2.5} if own else {"color": OTHERS[system], "linewidth": 1.4}
+            axes.plot(seconds, values, "-" if own else "o-", markersize=3, **style)
+        ends = [values[-1] for _, values in lines.values()]
+        low, high = min(min(values[-len(values) // 2 :]) for _, values in lines.values()), max(ends)
+        axes.set_ylim(low - 0.1 * (high - low), high + 0.15 * (high - low))
+        name_lines(axes, lines, gap=0.08 * (high - low))
+        axes.set(xscale="log", xlabel="seconds of training", ylabel=label_of)
+        axes.margins(x=0.2)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    return save(figure, name)
+
+
 def draw_methods(name: str, points: Sequence[tuple[str, str, float, float]], unigram: float) -> str:
     """Score against seconds of (method, settings, seconds, score); the path of the picture.
 
@@ -86,13 +108,13 @@ def name_points(figure: Any, axes: Any, points: dict[str, tuple[float, float]]) 
         )
 
 
-def median(curves: Sequence[Curve]) -> tuple[np.ndarray, np.ndarray]:
-    """Medians over seeds of seconds and scores, at the efforts that all have."""
+def median(curves: Sequence[Any], measure: str = "scores") -> tuple[np.ndarray, np.ndarray]:
+    """Medians over seeds of seconds and scores, or another measure of the curves, at the efforts that all have."""
     common = sorted(set.intersection(*(set(curve.efforts) for curve in curves)))
     at = [[curve.efforts.index(effort) for effort in common] for curve in curves]
     seconds = [np.asarray(c.seconds)[i] for c, i in zip(curves, at, strict=True)]
-    scores = [np.asarray(c.scores)[i] for c, i in zip(curves, at, strict=True)]
-    return np.median(seconds, axis=0), np.median(scores, axis=0)
+    values = [np.asarray(getattr(c, measure))[i] for c, i in zip(curves, at, strict=True)]
+    return np.median(seconds, axis=0), np.median(values, axis=0)
 
 
 def name_lines(axes: Any, lines: dict[str, tuple[np.ndarray, np.ndarray]], gap: float) -> None:

@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--priors", choices=("own", "peers"), default="own",
                         help="of all systems: this package's defaults, or 1 / topics")  # fmt: skip
-    parser.add_argument("--passes", type=int, default=30, help="of our curve")
+    parser.add_argument("--passes", type=int, help="of the first phase of our curve; default the method's")
     parser.add_argument("--runs", type=int, default=7, help="of ours that count, for each time")
     parser.add_argument(
         "--points", type=int, help="end the others' curves after so many points: to try things"
@@ -110,7 +110,7 @@ def run(given: argparse.Namespace, name: str, corpus: Any, seed: int, timer: Tim
     ours = heat.own_curve(given.passes, timer)
     points = {peer: ours.first_with(curve.scores[-1]) for peer, curve in theirs.items()}
     updates = {peer: None if i is None else ours.efforts[i] for peer, i in points.items()}
-    fits = {n: (lambda n=n: heat.fit(n)) for n in updates.values() if n is not None}
+    fits = {n: (lambda n=n: heat.fit(n, given.passes)) for n in updates.values() if n is not None}
     times = timer.alternate({None: heat.fit, **fits}, given.runs)
     reached = {peer: times[n] if n is not None else None for peer, n in updates.items()}
     for peer, timing in reached.items():

@@ -25,6 +25,7 @@ from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.datasets import KnownLDA
 from bigtopic.errors import CorpusVersionError
 from bigtopic.ingestion.ingest import ingest
+from bigtopic.methods import get
 from bigtopic.plan import exchanges
 
 TRUTH = KnownLDA(
@@ -45,6 +46,7 @@ def main() -> None:
     )
     parser.add_argument("--docs", type=int, default=1_000_000)
     parser.add_argument("--replicas", default="1x1,4x1,4x8,16x1,16x8,64x1,64x8", help="replicas x updates")
+    parser.add_argument("--method", help="the default unless given; its first phase")
     parser.add_argument("--passes", type=int, help="the method's default unless given")
     parser.add_argument("--threads", type=int, help="all processors unless given")
     parser.add_argument("--seeds", type=int, default=1)
@@ -59,7 +61,8 @@ def main() -> None:
         exchanges.MISSED_SHARE, exchanges.CONCURRENT = int(share), int(concurrent)
         n_replicas, n_updates = map(int, sizes.split("x"))
         settings = {"max_iter": given.passes, "replicas": n_replicas, "replica_updates": n_updates}
-        settings["n_threads"] = given.threads
+        settings |= {"n_threads": given.threads, "method": given.method}
+        settings["options"] = {f"{phase.phase}.max_iter": 0 for phase in get(given.method).then}
         scores, seconds = np.array(
             [learned(corpus, held_out, random_state=seed, **settings) for seed in range(given.seeds)]
         ).T

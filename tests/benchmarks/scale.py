@@ -2,12 +2,13 @@
 
 Documents are drawn from a known LDA of 100 topics with Zipf's word frequencies, about as many, as long and as wide
 as PubMed's abstracts. The three corpora have the same topics; they are stored once. Each is then passed over once by
-the default method, in a process of its own. Topics are scored by document completion on documents that are in no
-corpus, next to the topics the documents were drawn from and to the unigram model; what counts is the share of the
-gap between the two that one pass closes. Memory is that of the process and all it started.
+the first phase of the default method, or of others, in a process of its own. Topics are scored by document completion
+on documents that are in no corpus, next to the topics the documents were drawn from and to the unigram model; what
+counts is the share of the gap between the two that one pass closes. Memory is that of the process and all it started.
 
     python -m tests.benchmarks scale
     python -m tests.benchmarks scale --docs 820000 --dask --curves
+    python -m tests.benchmarks scale --docs 820000 --methods auto,online-cvb0
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Pass(NamedTuple):
 
     n_docs, n_tokens, nnz : of the corpus
     mode : a key of MODES
+    method : None for the default
     seconds : of `fit`
     peak : bytes
     score, error, unigram, true : nats per held-out token; the standard error is of the score's distance to the true
@@ -57,6 +59,7 @@ class Pass(NamedTuple):
     n_tokens: float
     nnz: int
     mode: str
+    method: str | None
     seconds: float
     peak: int
     score: float
@@ -76,6 +79,7 @@ def main() -> None:
     )
     parser.add_argument("--docs", type=int, default=8_200_000, help="of the largest corpus")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
+    parser.add_argument("--methods", help="one after the other; the default method unless given")
     parser.add_argument("--dask", action="store_true", help="also on a local Dask cluster")
     parser.add_argument("--curves", action="store_true", help="draw the curves into docs/images/")
     parser.add_argument("--stores", action="store_true", help="make the corpora and end there")
@@ -90,7 +94,8 @@ def main() -> None:
     if given.stores:
         return
     modes = [mode for mode in MODES if mode == "threads" or given.dask]
-    passes = [one_pass(given.folder, store, mode) for store in stores for mode in modes]
+    methods = given.methods.split(",") if given.methods else [None]
+    passes = [one_pass(given.folder, store, mode, m) for store in stores for mode in modes for m in methods]
     last = passes[-1]
     caption = (
         f"{last.n_docs:,} documents, {TRUTH.n_words:,} words, {last.n_tokens:,.0f} tokens, {last.nnz:,} entries, and "
@@ -127,7 +132,7 @@ def make(store: str, n_docs: str, n_threads: str) -> None:
     print(f"{corpus!r}: {seconds:.0f} s on {n_threads} threads, {corpus.nnz / seconds / 1e6:.2f} M entries/s")
 
 
-def one_pass(folder: Path, store: Path, mode: str) -> Pass:
+def one_pass(folder: Path, store: Path, mode: str, method: str | None) -> Pass:
     """Train in a process of its own, score here."""
     from bigtopic.corpus.memory import from_matrix
     from bigtopic.corpus.store import open_corpus
@@ -135,7 +140,7 @@ def one_pass(folder: Path, store: Path, mode: str) -> Pass:
     from bigtopic.evaluation import log_predictive
 
     url = folder / "scale-model.zarr"
-    seconds, peak = run("train", mode, store, url)
+    seconds, peak = run("train", mode, store, url, method or "")
     corpus = open_corpus(store)
     held_out = from_matrix(TRUTH.documents(N_HELD_OUT, first=HELD_OUT).counts)
     score, true = (
@@ -143,20 +148,24 @@ def one_pass(folder: Path, store: Path, mode: str) -> Pass:
     )
     error = score.minus(true)[1]
     sizes = corpus.n_docs, corpus.n_tokens, corpus.nnz
-    found = Pass(*sizes, mode, float(seconds), peak, score.value, error, true.unigram, true.value)
+    found = Pass(*sizes, mode, method, float(seconds), peak, score.value, error, true.unigram, true.value)
     print(*(f"{head}: {cell}" for head, cell in zip(HEAD, row(found), strict=True)), sep="; ", flush=True)
     return found
 
 
-def train(mode: str, store: str, url: str) -> None:
+def train(mode: str, store: str, url: str, method: str) -> None:
     """The measured process: compiled code is loaded before the clock starts."""
     import numpy as np
 
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.lda import LDA
+    from bigtopic.methods import get
+
+    first = {f"{phase.phase}.max_iter": 0 for phase in get(method or None).then}
 
     def fit(documents: Any, **where: Any) -> Any:
-        return LDA(TRUTH.n_components, max_iter=1, progress=False, **where).fit(documents)
+        settings = {"method": method or None, "options": first, "max_iter": 1, "progress": False}
+        return LDA(TRUTH.n_components, **settings, **where).fit(documents)
 
     def timed(**where: Any) -> None:
         corpus = open_corpus(store)
@@ -187,7 +196,7 @@ def row(found: Pass) -> tuple[str, ...]:
     """One line of the table."""
     return (
         f"{found.n_docs:,}",
-        MODES[found.mode],
+        MODES[found.mode] + (f", {found.method}" if found.method else ""),
         results.figure(found.seconds, 3),
         results.figure(found.n_docs / found.seconds, 3),
         results.figure(found.n_tokens / found.seconds / 1e6, 3),

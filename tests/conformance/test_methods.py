@@ -27,6 +27,7 @@ from bigtopic.types import AxisStats, RoundInfo, Scheme
 TABLE = [get(row["method"]) for row in table()]
 # Those of other models have tests of their own.
 METHODS = [get(name) for name in case.methods_of_lda()]
+LATER = [phase for method in METHODS for phase in method.then]  # a kernel and schemes of their own
 # In place of the papers' settings of `LDA`, where these take seconds on so few documents.
 CHEAPER = {"splda": {"batch_size": 20}}
 # Their first labels, walks or responsibilities are drawn by the topics' numbers.
@@ -43,9 +44,18 @@ DRAWN = {
 }
 
 
-@pytest.fixture(params=METHODS, ids=lambda method: method.name)
+@pytest.fixture(
+    params=[*METHODS, *LATER],
+    ids=lambda method: f"{method.name}-{method.phase}" if method in LATER else method.name,
+)
 def method(request) -> Method:
     return request.param
+
+
+def in_table(method: Method) -> bool:
+    """Whether it is a row of the table, unchanged, or a later phase of one."""
+    row = get(method.name)
+    return row is method or method in row.then
 
 
 def learn(method: Method, corpus, n_components: int = 4, n_passes: int = 2, seed: int = 0, **sizes):
@@ -57,7 +67,7 @@ def learn(method: Method, corpus, n_components: int = 4, n_passes: int = 2, seed
 
 def test_declaration(method):
     kernel = method.load_kernel()
-    assert get(method.name) is method
+    assert in_table(method)
     assert set(method.schemes) == set(kernel.statistics) <= set(method.model.arrays)
     assert set(kernel.views) <= set(method.model.arrays)
     for name, axis in kernel.statistics.items():
@@ -88,7 +98,7 @@ def test_schedules_are_options_of_online_methods(method):
         changed, _ = with_settings(method, {"learning_decay": 0.8, "learning_offset": 3.0})
         scheme = next(iter(changed.schemes.values()))
         assert (scheme.learning_decay, scheme.learning_offset) == (0.8, 3.0)
-        assert get(method.name) is method != changed
+        assert in_table(method) and not in_table(changed)
     else:
         with pytest.raises(SettingError, match=r"learning_decay.*no step size"):
             with_settings(method, {"learning_decay": 0.8})
@@ -141,13 +151,14 @@ def follow(method: Method, corpus, array: LazyArray) -> None:
     size = method.batch_size and 70
     plan = Plan([part.n_docs for part in corpus.parts], corpus.nnz / 300, size, 20, seed=0)
     counts, step = corpus.to_scipy(order="stored").toarray().astype(float), 0
+    n_steps = 2 * len(list(plan.rounds(0)))
     for pass_number in range(2):
         for rnd in plan.rounds(pass_number):
             rows = np.concatenate([np.arange(ref.start, ref.stop) for ref in rnd.slices])
             values = np.zeros((80, 16))
             values[:, 0] = 0 if remembered and pass_number else counts[rows].sum(axis=0)
             step += 1
-            info = RoundInfo(step, len(rows), values.sum(), 300, corpus.n_tokens)
+            info = RoundInfo(step, len(rows), values.sum(), 300, corpus.n_tokens, n_steps=n_steps)
             seen = np.flatnonzero(values[:, 0]).astype(np.int32)
             method.schemes["topic_words"].step(array, AxisStats(seen, values[seen]), info)
 

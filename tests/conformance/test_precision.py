@@ -77,6 +77,11 @@ def score(method, corpus, seed=0):
     return model.score(test), model.components_
 
 
+def first(name):
+    """A method of the table; of phases, the first, so that nothing is drawn after it."""
+    return table.get(name).phases[0]
+
+
 def in_double(method):
     """The method with its kernel computing in float64."""
     kernel = method.load_kernel()
@@ -103,7 +108,7 @@ def test_calls_that_choose_cost_nothing_on_average(name):
 
 @pytest.mark.parametrize("name", smooth(SINGLE))
 def test_single_precision_costs_less_than_a_thousandth_of_a_nat(name, corpus):
-    (single, rows), (double, same) = (score(m, corpus) for m in (table.get(name), in_double(table.get(name))))
+    (single, rows), (double, same) = (score(m, corpus) for m in (first(name), in_double(first(name))))
     assert not np.array_equal(rows, same)
     assert abs(single - double) < NATS
 
@@ -111,5 +116,5 @@ def test_single_precision_costs_less_than_a_thousandth_of_a_nat(name, corpus):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", choosing(SINGLE))
 def test_single_precision_costs_nothing_on_average(name, corpus):
-    both = table.get(name), in_double(table.get(name))
+    both = first(name), in_double(first(name))
     close_on_average(*([score(method, corpus, seed)[0] for seed in SEEDS] for method in both))

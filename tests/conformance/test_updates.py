@@ -68,20 +68,29 @@ def dense_pass(method: Method, model, corpus) -> np.ndarray:
     seed = iteration_of(Cursor(), 1, Settings(method.schemes, model.seed, 1, 1)).seed
     alpha = np.full(N_COMPONENTS, method.prior("doc_topic_prior", N_COMPONENTS))
     view = VIEWS[kernel.views["topic_words"]]
-    for step, (docs, ids) in enumerate(minibatches(model, corpus), start=1):
+    rounds = list(minibatches(model, corpus))
+    for step, (docs, ids) in enumerate(rounds, start=1):
         topic_words = view(array.gather(None)[:, :N_COMPONENTS])
         totals, told = topic_words.sum(axis=0), (alpha, model.options, seed)
         found = statistics(kernel, docs, topic_words[ids], totals, told)
-        info = RoundInfo(step, docs.n_docs, float(docs.counts.sum()), corpus.n_docs, corpus.n_tokens)
+        sizes = docs.n_docs, float(docs.counts.sum()), corpus.n_docs, corpus.n_tokens
+        info = RoundInfo(step, *sizes, n_steps=len(rounds))
         scheme.step(array, AxisStats(ids, case.padded(found, float)), info)
     return array.gather(None)[:, :N_COMPONENTS]
 
 
-@pytest.mark.parametrize("name", [row["method"] for row in table()])
+PHASES = {
+    f"{row['method']}-{phase.phase}" if number else row["method"]: phase
+    for row in table()
+    for number, phase in enumerate(get(row["method"]).phases)
+}
+
+
+@pytest.mark.parametrize("name", PHASES)
 def test_a_pass_is_that_of_the_references(name):
-    if len(get(name).schemes) > 1:
+    if len(PHASES[name].schemes) > 1:
         pytest.skip("of two arrays: see the kernel's own tests")
-    method = replace(get(name), inner=1)
+    method = replace(PHASES[name], inner=1)
     few = {option: value for option, value in FEW.items() if option in method.kernel_options({})}
     corpus = from_matrix(COUNTS, [f"w{i}" for i in range(N_WORDS)])
     model = new_model(method, N_COMPONENTS, corpus.vocabulary, n_tokens=corpus.n_tokens, options=few)

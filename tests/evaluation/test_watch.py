@@ -14,6 +14,7 @@ from bigtopic.evaluation import Measure, Score, Watch, bound, measure
 
 CORPUS = bt.from_matrix(lda_corpus(200, 30, 3, mean_length=15, topic_word_prior=0.2, random_state=2).counts)
 QUIET = {
+    "method": "online-cvb0",
     "n_components": 3,
     "batch_size": 20,
     "progress": False,

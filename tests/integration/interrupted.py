@@ -19,6 +19,10 @@ def estimator(kind: str, max_iter: int = 4, **more: Any) -> bt.LDA:
     if kind == "stateful":
         method = replace(toys.METHODS["labels"], batch_size=40, slice_size=20)
         return bt.LDA(3, method=method, max_iter=max_iter, **HERE, **more)
+    if kind == "phased":
+        from phased import phased
+
+        return phased(max_iter, **more)
     if kind == "asynchronous":
         more = {**HERE, "n_threads": 3, "asynchronous": True, **more}
         return bt.LDA(4, method="streaming-ope", batch_size=20, max_iter=max_iter, **more)

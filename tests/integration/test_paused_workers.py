@@ -194,7 +194,7 @@ def test_twenty_runs_one_after_another():
     documents = counts(3000, 30_000)
     with workers(2, 700 * MEGABYTE) as client:
         for _ in range(20):
-            LDA(1000, max_iter=1, client=client).fit(documents)
+            LDA(1000, method="online-cvb0", max_iter=1, client=client).fit(documents)
             assert client.submit(_one, pure=False).result(10) == 1
 
 

@@ -90,6 +90,28 @@ def test_every_label_is_that_of_the_reference(docs, n_components, replicas):
 
 
 @pytest.mark.parametrize("n_components", [20, 300])
+def test_sweeps_of_one_call_are_sweeps_one_after_the_other(docs, n_components):
+    own = Chain(docs, np.linspace(0.05, 0.5, n_components), sweeps=4)
+    each = Chain(docs, np.linspace(0.05, 0.5, n_components))
+    for call in range(3):
+        own.seed = each.seed = 10 * call
+        found = own.sweep()
+        for _ in range(4):
+            expected = each.sweep()
+        np.testing.assert_array_equal(found.state["labels"], expected.state["labels"])
+        np.testing.assert_allclose(own.counts, each.counts, atol=1e-9)
+        np.testing.assert_allclose(found.doc_topics, expected.doc_topics, rtol=1e-9)
+    np.testing.assert_allclose(own.counts, counted(docs, found.state["labels"], n_components), atol=1e-9)
+
+
+def test_replicas_are_swept_once(docs):
+    with pytest.raises(
+        SettingError, match="sweeps=2: labels of 3 replicas are swept once; give one of them as 1"
+    ):
+        Chain(docs, np.full(4, 0.3), replicas=3, sweeps=2).sweep()
+
+
+@pytest.mark.parametrize("n_components", [20, 300])
 def test_more_tokens_than_four_bytes_can_name_get_the_same_labels(docs, n_components, monkeypatch):
     expected = Chain(docs, np.full(n_components, 0.3)).sweep().state["labels"]
     for most, dtype in ((int(docs.counts.sum()), np.int32), (int(docs.counts.sum()) - 1, np.int64)):

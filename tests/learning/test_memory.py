@@ -33,7 +33,8 @@ LONG = {"n_words": 3_000, "n_docs": 800, "length": 1500}
 
 
 def fit(**settings):
-    return LDA(**{"n_components": 4, "max_iter": 1, "client": False, "n_threads": 1, **settings}).fit(COUNTS)
+    usual = {"method": "online-cvb0", "n_components": 4, "max_iter": 1, "client": False, "n_threads": 1}
+    return LDA(**{**usual, **settings}).fit(COUNTS)
 
 
 def check(**case):

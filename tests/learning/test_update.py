@@ -14,7 +14,8 @@ SINCE = [f"market stock money trade bank v{i % 5}" for i in range(150)]
 
 
 def lda(**settings):
-    return bt.LDA(3, max_iter=2, batch_size=50, random_state=1, **HERE, **settings)
+    sizes = {"max_iter": 2, "batch_size": 50, "random_state": 1}
+    return bt.LDA(3, method="online-cvb0", **sizes, **HERE, **settings)
 
 
 @pytest.fixture

@@ -49,7 +49,8 @@ def small_worker() -> Iterator[Any]:
 
 
 def fit(client: Any, n_components: int, **settings: Any) -> LDA:
-    return LDA(n_components, max_iter=1, client=client, **settings).fit(COUNTS)
+    settings = {"method": "online-cvb0", "max_iter": 1, "client": client, **settings}
+    return LDA(n_components, **settings).fit(COUNTS)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["graphs", "whole"])

@@ -171,6 +171,15 @@ def test_a_run_may_end_in_small_steps():
         load("interpolate", end=1.5)
 
 
+def test_a_stream_may_have_a_decay_of_its_own():
+    """Only where the end of the run is unknown; a decay that a user gives is that of both."""
+    scheme = load("interpolate", learning_decay=0.5, learning_offset=0.0, stream_decay=1.0)
+    rates = {n_steps: 1.0 - scheme.factors(info(4)._replace(n_steps=n_steps))[1] for n_steps in (None, 100)}
+    assert rates == {None: pytest.approx(0.25), 100: pytest.approx(0.5)}
+    with pytest.raises(SettingError, match=r"stream_decay=2: must be above 0 and at most 1"):
+        load("interpolate", stream_decay=2)
+
+
 def test_interpolate_by_tokens_keeps_the_mass_at_the_corpus():
     """Once the statistics hold as many tokens as the corpus, they always do."""
     array, scheme = random_array(), load("interpolate", scale="tokens")

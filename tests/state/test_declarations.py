@@ -28,6 +28,7 @@ from bigtopic.state.new_model import new_model
 from bigtopic.types import StateSpec
 
 OWN = Method("own", "vb", {"topic_words": Add()}, batch_size=16)
+NEXT = replace(OWN, phase="second")
 MINE = replace(load("vb"), name="mine")
 NAMES = st.text("abc_-. 1", max_size=4) | st.text(max_size=3)
 VALUES: Any = st.recursive(
@@ -46,6 +47,10 @@ def refused(method, says, **given):
     """Before a document is read."""
     with pytest.raises(SettingError, match=says):
         LDA(2, method=method, client=False, n_threads=1, **given).fit(object())
+
+
+def phases(*later):
+    return replace(OWN, phase="first", then=later)
 
 
 def of_kernel(**declared):
@@ -149,6 +154,48 @@ METHODS = {
         "is 5.5, but must be like.*100",
     ),
     "an option that is a text": (replace(OWN, options={"mean_change_tol": "low"}), "'low', but must be like"),
+    "a number as phase": (replace(OWN, phase=1), "method 'own': phase=1, but must be text"),
+    "phases": (replace(OWN, then=None), "method 'own': then=None, but must be a tuple of methods"),
+    "a list of phases": (replace(OWN, then=[NEXT]), "method 'own': then=.*, but must be a tuple of methods"),
+    "a phase that is a name": (phases("vb"), r"method 'own': then\[0\] is 'vb', but must be a Method"),
+    "a phase without a name": (phases(replace(NEXT, phase="")), r"method 'own': then\[0\]: phase.*is ''"),
+    "a first phase without a name": (
+        replace(OWN, then=(NEXT,)),
+        "method 'own': phase is '', but must be a name of letters",
+    ),
+    "a phase with a dot": (phases(replace(NEXT, phase="a.b")), r"then\[0\]: phase is 'a\.b'"),
+    "two phases of one name": (phases(NEXT, NEXT), r"then\[1\]: phase='second' is the name of another phase"),
+    "the name of the first phase": (phases(replace(NEXT, phase="first")), r"then\[0\]: phase='first' is the"),
+    "the name of an array": (
+        phases(replace(NEXT, phase="topic_words")),
+        r"then\[0\]: phase='topic_words' is .* an array or a prior",
+    ),
+    "a phase of another method": (
+        phases(replace(NEXT, name="other")),
+        r"then\[0\]: name='other'.*give 'own'",
+    ),
+    "a phase of another model": (
+        phases(replace(NEXT, model=replace(MODEL, name="mine"))),
+        r"method 'own': then\[0\]: its model 'mine' differs from the model of the first phase, 'lda'",
+    ),
+    "a phase with phases": (
+        phases(replace(NEXT, then=(NEXT,))),
+        r"method 'own': then\[0\]: then=.*give all phases to the first",
+    ),
+    "a phase of wrong values": (
+        phases(replace(NEXT, average=2)),
+        r"method 'own': then\[0\]: average=2 must be a share",
+    ),
+    "a phase without schemes": (
+        phases(replace(NEXT, schemes={})),
+        r"method 'own': then\[0\]: kernel 'vb' returns statistics of topic_words, which no scheme moves",
+    ),
+    "no tokens that are enough": (
+        phases(replace(NEXT, enough_tokens=0)),
+        r"then\[0\]: enough_tokens=0 must be a number above 0, or None",
+    ),
+    "a text as tokens": (replace(OWN, enough_tokens="4e8"), "enough_tokens='4e8' must be a number above 0"),
+    "tokens without end": (replace(OWN, enough_tokens=np.inf), "enough_tokens=inf must be a number above 0"),
 }
 KERNELS = {
     "arguments": ({"run": lambda docs: None}, "run takes other arguments: .*docs, view, hyper, seed, state"),
@@ -292,6 +339,12 @@ def test_a_method_of_wrong_values_is_refused_when_a_model_is_loaded(tmp_path):
     for wrong, says in ((replace(OWN, schemes=None), "schemes=None"), ("own", "must be a bigtopic.Method")):
         with pytest.raises(SettingError, match=says):
             model_store.load(tmp_path / "model", wrong)
+
+
+def test_phases_that_are_allowed():
+    check_method(phases(NEXT, replace(NEXT, phase="third", enough_tokens=1e6)))
+    for method in table.get("auto").phases:
+        check_method(method)
 
 
 def test_inner_iterations_may_be_a_number_of_numpy():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import isnan
 from typing import Any
@@ -14,7 +14,9 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
+from bigtopic.estimators.support.phases import n_passes
 from bigtopic.methods import Method, get
+from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
 from bigtopic.state.checkpoints.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.state.identity import corpus_identity, differences
@@ -113,21 +115,25 @@ def folder(
 
 
 def newest(
-    saved: CheckpointFolder, estimator: Any, method: Method, options: Mapping[str, Any], seed: int
+    saved: CheckpointFolder,
+    estimator: Any,
+    settings: Sequence[tuple[Method, Mapping[str, Any]]],
+    seed: int,
 ) -> tuple[TopicModel, dict[str, Any]] | None:
     """The newest version of a fit that is intact and says what the estimator says, see `CheckpointFolder.newest`.
 
     Parameters
     ----------
-    method, options, seed : of a model that the estimator begins with
+    settings : method and options of a model that the estimator begins with, in each phase
+    seed : of such a model
     """
-    began = _learns_by(method, method.kernel_options(options), seed, estimator.n_components)
-    return saved.newest(
-        estimator.method if isinstance(estimator.method, Method) else None,
-        lambda model: differences(
-            began, _learns_by(model.method, model.options, model.seed, model.n_components)
-        ),
-    )
+
+    def contradictions(model: TopicModel) -> Sequence[str]:
+        method, options = settings[model.cursor.phase]
+        began = _learns_by(method, method.kernel_options(options), seed, estimator.n_components)
+        return differences(began, _learns_by(model.method, model.options, model.seed, model.n_components))
+
+    return saved.newest(estimator.method if isinstance(estimator.method, Method) else None, contradictions)
 
 
 def _learns_by(method: Method, options: Mapping[str, Any], seed: int, n_components: int) -> Any:
@@ -140,11 +146,11 @@ class SavedFit:
     def __init__(self, estimator: Any, saved: CheckpointFolder, counts: Mapping[str, float] | None) -> None:
         self._estimator, self._saved, self.counts = estimator, saved, counts
 
-    def due(self, step: int) -> bool:
-        return self._saved.due(step)
+    def due(self, cursor: Cursor) -> bool:
+        return self._saved.due(cursor)
 
     def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
-        self._estimator.n_iter_ = model.cursor.pass_number
+        self._estimator.n_iter_ = n_passes(self._estimator)
         self._saved.save(model, {**extra_of(self._estimator), "counts": dict(counts)})
 
 

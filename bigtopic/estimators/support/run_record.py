@@ -15,17 +15,21 @@ from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import BigtopicError, InputError, SettingError, either
 from bigtopic.estimators.support.checkpoints import NOT_KEPT, is_plain, without_password
 from bigtopic.methods import get
+from bigtopic.state.model import TopicModel
 
 __all__ = [
     "begun",
     "continued",
     "ended",
     "first_new_row",
+    "first_phase",
     "is_same",
     "last_score",
     "n_gone",
     "next_row",
+    "phase_done",
     "since",
+    "without_phases",
 ]
 
 _LEARN = either(
@@ -145,6 +149,30 @@ def ended(
     now = datetime.now(UTC).isoformat(timespec="seconds")
     ending = {"ended": reason, "finished": now, "counts": dict(counts), "score": last_score(history)}
     return {**record, **ending}
+
+
+def phase_done(record: Mapping[str, Any], model: TopicModel, counts: Mapping[str, float]) -> dict[str, Any]:
+    """The record with the phase of the method that the model ends."""
+    cursor, phases = model.cursor, record.get("phases", [])
+    seconds = counts["seconds"] - sum(phase["seconds"] for phase in phases)
+    done = {
+        "phase": model.method.phase,
+        "passes": cursor.pass_number,
+        "updates": cursor.step,
+        "seconds": seconds,
+    }
+    return {**record, "phases": [*phases, done]}
+
+
+def first_phase(record: Mapping[str, Any] | None) -> tuple[int, int] | None:
+    """Passes and updates of the first phase, if it is over."""
+    phases = (record or {}).get("phases")
+    return (phases[0]["passes"], phases[0]["updates"]) if phases else None
+
+
+def without_phases(record: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The record of a model that goes back to the first phase."""
+    return {name: value for name, value in (record or {}).items() if name != "phases"}
 
 
 def last_score(history: list[dict[str, Any]]) -> float | None:

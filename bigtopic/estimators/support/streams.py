@@ -24,6 +24,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import OR_NONE, InputError, SettingError, argument
 from bigtopic.estimators.inputs import require_positive
+from bigtopic.estimators.support import preparation
 from bigtopic.methods import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.questions.dates import Dates, instant_texts
@@ -31,7 +32,17 @@ from bigtopic.schemes.dirichlet import LearnedPrior
 from bigtopic.state.model import TopicModel, count_blocks
 from bigtopic.support.numbers import is_number
 
-__all__ = ["MOST_ROWS", "check", "forget", "half_life_of", "instant_of", "window"]
+__all__ = [
+    "MOST_ROWS",
+    "after_call",
+    "check",
+    "forget",
+    "forgets",
+    "half_life_of",
+    "instant_of",
+    "size",
+    "window",
+]
 
 MOST_ROWS = 10_000  # of the history of a stream
 _SHOWN = 10  # words
@@ -192,3 +203,42 @@ def forget(model: TopicModel, max_words: int | None) -> dict[str, Any]:
         if array.axis == "word":
             array.keep(kept)
     return {"forgotten": {"n_words": len(gone), "most_frequent": known[most]}}
+
+
+def forgets(
+    estimator: Any, corpus: Corpus, time: Any, of_all: bool = False
+) -> tuple[float | None, float | None]:
+    """The half-life of a call, in documents, and the instant of its documents; None where there is none.
+
+    Parameters
+    ----------
+    time : as `partial_fit` takes it
+    of_all : whether earlier documents are among these, so that nothing is forgotten
+    """
+    instant = None if time is None else instant_of(time, corpus)
+    half_life, before = None if of_all else estimator.half_life, (estimator.run_ or {}).get("time")
+    return half_life_of(half_life, corpus.n_docs, instant, before), instant
+
+
+def size(estimator: Any, model: TopicModel, corpus: Corpus, half_life: float | None) -> float:
+    """The number of documents that a stream has, as methods with a size of the corpus take it."""
+    n_seen = estimator.n_docs_seen_
+    n_docs = min(estimator._batch_size(n_seen) or corpus.n_docs, corpus.n_docs)
+    most = window(half_life, n_docs)
+    return preparation.n_documents(model, corpus, estimator.total_samples, min(n_seen, most))
+
+
+def after_call(estimator: Any, told: dict[str, Any], instant: float | None) -> None:
+    """Forget words, and record what a call of a stream did."""
+    model = estimator._fitted()
+    told |= forget(model, estimator.max_words)
+    if told and (model.cursor.inside_pass or not model.history):  # the pass was cut short
+        model.history.append({"step": model.cursor.step})
+    if told:
+        model.history[-1] |= told
+    del model.history[:-MOST_ROWS]
+    run = {"score": told.get("score"), "time": instant}
+    estimator.run_ = {
+        **(estimator.run_ or {}),
+        **{name: value for name, value in run.items() if value is not None},
+    }

@@ -34,10 +34,10 @@ import numpy as np
 from bigtopic.errors import SettingError, argument
 from bigtopic.kernels.sampling._few_topics import FewTopics
 from bigtopic.kernels.sampling._many_topics import ManyTopics
-from bigtopic.kernels.support.entry import State, whole_number
+from bigtopic.kernels.support.entry import State, frozen, uncounted, whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
 from bigtopic.kernels.support.rows import StoredRows, stored_rows
-from bigtopic.kernels.support.tokens import sorted_by_word
+from bigtopic.kernels.support.tokens import frozen_by_word, sorted_by_word
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -46,6 +46,31 @@ __all__ = ["FEW_TOPICS", "KERNEL", "run", "sampler", "statistics"]
 
 _MOST_TOPICS = 1 << 15  # that a label of two bytes can name
 FEW_TOPICS = 256  # topics, of which a document has all
+
+
+@uncounted
+def _take_out(rows, starts, entries, token_starts, labels, in_order, others, change):
+    """Fill the labels in the order of words, the weights of words without them, and minus their numbers."""
+    for v in range(change.shape[0]):
+        row, p = np.uint64(rows.ids[v]), token_starts[v]
+        for k in range(change.shape[1]):
+            others[v, k] = rows.array[row, np.uint64(k)] * rows.scale[k] + rows.prior[k]
+            change[v, k] = 0
+        for e in range(starts[v], starts[v + 1]):
+            for t in range(entries[e, 1], entries[e, 1] + entries[e, 2]):
+                k = labels[t]
+                in_order[p], p = k, p + 1
+                if k >= 0:
+                    others[v, np.uint64(k)] -= 1.0
+                    change[v, np.uint64(k)] -= 1
+
+
+@uncounted
+def _put_in(token_starts, in_order, change):
+    """Add the numbers of the labels."""
+    for v in range(change.shape[0]):
+        for p in range(token_starts[v], token_starts[v + 1]):
+            change[v, np.uint64(in_order[p])] += 1
 
 
 def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
@@ -73,20 +98,51 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     SettingError
         When `replicas` is not a whole number of at least 1, or there are more topics than a label can name.
     """
-    n_replicas = whole_number(hyper.options, "replicas", 1)
+    n_replicas, n_sweeps = (whole_number(hyper.options, name, 1) for name in ("replicas", "sweeps"))
+    if n_replicas > 1 and n_sweeps > 1:
+        raise SettingError(
+            f"{argument('sweeps', n_sweeps)}: labels of {n_replicas} replicas are swept once; give one of them as 1"
+        )
     by_word = sorted_by_word(docs) if docs.derived is None else docs.derived
     tokens, n_columns = by_word["tokens"], view.arrays["topic_words"].shape[1]
     labels = np.full((tokens[-1], n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     change = buffers.empty((docs.n_words, n_columns), _dtype(hyper.options))
     topic_words, totals = stored_rows(view, "topic_words"), view.totals["topic_words"].astype(np.float64)
-    drawn = sampler(docs, by_word, topic_words, totals, hyper, labels, change)
-    drawn.sweep(seed)
+    if n_sweeps == 1:
+        drawn = sampler(docs, by_word, topic_words, totals, hyper, labels, change)
+        drawn.sweep(seed)
+    else:
+        drawn = _sweep_often(docs, by_word, topic_words, totals, hyper, labels, change, seed, n_sweeps)
     doc_topics = None
     if hyper.doc_topics:
         doc_topics = np.empty((docs.n_docs, hyper.n_components), topic_words.array.dtype)
         drawn.fill_doc_topics(doc_topics)
     stats = {"topic_words": change, **statistics(tokens, hyper, labels, n_columns)}
     return KernelResult(stats, doc_topics, {"labels": labels}, {})
+
+
+def _sweep_often(
+    docs: Docs,
+    by_word: Mapping[str, np.ndarray],
+    topic_words: StoredRows,
+    totals: np.ndarray,
+    hyper: Hyper,
+    labels: np.ndarray,
+    change: np.ndarray,
+    seed: int,
+    n_sweeps: int,
+) -> FewTopics | ManyTopics:
+    """Several sweeps, against the weights of each word without the labels of these documents."""
+    in_order = np.empty(len(labels), np.int16)  # labels in the order of words
+    others = buffers.empty(change.shape, np.float64)
+    starts, entries, token_starts = frozen_by_word(by_word)
+    _take_out(topic_words, starts, entries, token_starts, labels[:, 0], in_order, others, change)
+    rows = stored_rows(View({"topic_words": frozen(others, np.float64)}, {}), "topic_words")
+    drawn = sampler(docs, by_word, rows, totals, hyper, labels, drawn=in_order)
+    for sweep in range(n_sweeps):
+        drawn.sweep(seed + sweep)
+    _put_in(token_starts, in_order, change)
+    return drawn
 
 
 def sampler(
@@ -122,6 +178,10 @@ def statistics(tokens: np.ndarray, hyper: Hyper, labels: np.ndarray, n_columns: 
     return {"doc_topic_prior": logs}
 
 
+def _cost(options: Mapping[str, Any]) -> float:
+    return float(whole_number(options, "sweeps", 1))
+
+
 def _dtype(options: Mapping[str, Any]) -> str:
     """Of changes: whole numbers, in half as many bytes, where a token has one label."""
     return "int32" if whole_number(options, "replicas", 1) == 1 else "float64"
@@ -137,6 +197,8 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
         n_held = min(n_held, 2 * size.n_tokens * n_replicas)
         documents = [n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2]
     by_word = [size.n_entries * 12, *[size.rows["topic_words"] * 8] * 2]
+    if whole_number(options, "sweeps", 1) > 1:  # labels in the order of words, and weights without them
+        documents += [size.n_tokens * 2, size.rows["topic_words"] * size.columns["topic_words"] * 8]
     return Scratch(documents, transient=size.n_entries * 8, derived=by_word)
 
 
@@ -147,9 +209,11 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     posteriors=("topic_words",),
-    options={"replicas": 1},
+    options={"replicas": 1, "sweeps": 1},
+    cost=_cost,
     meanings={
         "replicas": "labels of each token, from 1, each of which counts as much less; in the literature R",
+        "sweeps": "draws of each label in a pass, from 1; documents of other slices see the last of them",
     },
     scratch=_scratch,
     interacts=True,

@@ -5,6 +5,7 @@ run.ckpt/                   zarr.json: attributes["bigtopic-checkpoint"] says wh
   .bigtopic.lock            held by the process of the run
   step-000000001200/        the model after 1200 updates (`model_store`); the newest complete version counts
   documents/                what the model remembers of documents (`document_state`), if anything
+  phase-01-step-.../        of the second phase of the method, and so on; with documents-01/
 ```
 Everything a run remembers is in the model and in the state of its documents, so a resumed run gives the bits of an
 uninterrupted one, provided that corpus and settings are the same. The root says which they were.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -36,9 +37,11 @@ from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
 from bigtopic.state.checkpoints.versions import (
+    DOCUMENTS,
     FORMAT,
-    STEP,
+    VERSION_NAME,
     WHAT,
+    documents_of,
     is_rest,
     load_version,
     name_of,
@@ -129,7 +132,7 @@ class CheckpointFolder:
         self._identity = json.loads(json.dumps(identity))
         self._lock = WriterLock(self._place)  # held by the process of the run
         self._is_new = False  # whether this object began the run
-        self._saved_at, self._saved_step = time.monotonic(), 0
+        self._saved_at, self._saved = time.monotonic(), Cursor()
         self._state: DocumentState | None = None
         self._made: list[str] = []  # folders that were not there before
 
@@ -161,7 +164,7 @@ class CheckpointFolder:
         new = self._is_new and self._lock.held  # else another process may have it by now
         if kind is not None and new and not versions(self._place):
             # A run that failed before it was saved is in nobody's way.
-            for name in ("zarr.json", "documents"):
+            for name in ("zarr.json", *filter(DOCUMENTS.fullmatch, self._place.names())):
                 with suppress(StoreError):  # the first failure is raised instead
                     (self._place / name).remove()
         self._lock.__exit__(kind, error, trace)
@@ -195,7 +198,7 @@ class CheckpointFolder:
 
         found = newest_intact(self._place, load)
         if found is not None:
-            self._saved_step = found[0].cursor.step
+            self._saved = found[0].cursor
         return found
 
     def attach(self, model: TopicModel) -> None:
@@ -209,11 +212,11 @@ class CheckpointFolder:
             When the model has counted documents, and the folder holds the state of others, or the model stands where no
             run over them can.
         """
-        place = self._place / "documents"
+        place = self._place / documents_of(model.cursor.phase)
         place.refuse_link()
         state = DocumentState(place.url, self.run)
         counted = None if model.document_state is None else model.document_state.description
-        if model.cursor != Cursor() and state.description != counted:
+        if model.cursor.has_begun and state.description != counted:
             raise ModelError(
                 f"{place.url} does not hold what the model remembers of the documents that {name_of(model)} has "
                 "counted; restore it from a copy, or begin another run in another folder"
@@ -225,16 +228,21 @@ class CheckpointFolder:
                 "begin another run in another folder"
             )
         state.check(model.cursor)
-        state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
+        state.kept, state.most_kept = self._kept_passes(model.cursor.phase), 2 * self._settings.keep
         self._state = model.document_state = state
 
-    def due(self, step: int) -> bool:
-        """Whether the next version should be saved after update `step`."""
-        rounds = self._settings.rounds
+    def state_of(self, phase: int) -> DocumentState:
+        """The state of documents that this folder will keep of a phase that has not begun."""
+        state = DocumentState.at(self._place / documents_of(phase))
+        state.most_kept = 2 * self._settings.keep
+        return state
+
+    def due(self, cursor: Cursor) -> bool:
+        """Whether the next version should be saved when the run stands at the cursor."""
+        rounds, saved = self._settings.rounds, self._saved
+        n_new = cursor.step - (saved.step if cursor.phase == saved.phase else 0)
         late = time.monotonic() - self._saved_at >= self._settings.seconds
-        return step > self._saved_step and (
-            late or (rounds is not None and step - self._saved_step >= rounds)
-        )
+        return n_new > 0 and (late or (rounds is not None and n_new >= rounds))
 
     def save(self, model: TopicModel, extra: Mapping[str, Any]) -> None:
         """Write a version, in one step, and remove those that are too old.
@@ -256,28 +264,45 @@ class CheckpointFolder:
             self._remove(name)
         model_store.save(model, place.url, dict(extra), overwrite=True)
         # Later versions are damaged, so the run was resumed from an earlier one.
-        kept = [version for version in versions(self._place) if version <= name][-self._settings.keep :]
+        there = versions(self._place)
+        kept = there[: there.index(name) + 1][-self._settings.keep :]
         for other in self._place.names():  # and what a killed process left of a version
-            if STEP.fullmatch(other) and other not in kept:
+            if VERSION_NAME.fullmatch(other) and other not in kept:
                 self._remove(other)
+        self._remove_documents(model.cursor.phase)
         if model.document_state is not None:
-            model.document_state.kept = self._kept_passes()
+            model.document_state.kept = self._kept_passes(model.cursor.phase)
             model.document_state.end_pass(model.cursor.pass_number)
-        self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
+        self._saved_at, self._saved = time.monotonic(), model.cursor
 
     def _remove(self, name: str) -> None:
         (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
         (self._place / name).remove()
 
-    def _kept_passes(self) -> set[int]:
-        """Passes whose document state the versions need: inside a pass, documents already seen have the next one's."""
+    def _remove_documents(self, phase: int) -> None:
+        """Remove the state of documents of phases of which there is no version, but for the one that goes on."""
+        needed = {documents_of(phase), *(documents_of(cursor.get("phase", 0)) for cursor in self._cursors())}
+        for name in self._place.names():
+            if DOCUMENTS.fullmatch(name) and name not in needed:
+                (self._place / name).remove()
+
+    def _kept_passes(self, phase: int) -> set[int]:
+        """Passes of a phase whose document state the versions need: inside a pass, documents already seen have the next
+        one's."""
         passes = set()
-        for version in versions(self._place):
+        for cursor in self._cursors():
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
-                cursor = model_store.describe(self._place / version)["cursor"]
                 inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
-                passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
+                if cursor.get("phase", 0) == phase:
+                    passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
         return passes
+
+    def _cursors(self) -> Iterator[Mapping[str, Any]]:
+        """Where the versions stand, unchecked; without those that are damaged."""
+        for version in versions(self._place):
+            description = model_store.describe(self._place / version)
+            if isinstance(description, dict) and isinstance(description.get("cursor"), dict):
+                yield description["cursor"]
 
     def _check(self, locked: bool = False) -> None:
         """Refuse a folder that is not free and does not hold this run, or holds it and is not to be resumed.

@@ -17,9 +17,11 @@ from bigtopic.storage.writers import root_attributes
 from bigtopic.storage.zarr_metadata import DRAFT, ROOT
 
 __all__ = [
+    "DOCUMENTS",
     "FORMAT",
-    "STEP",
+    "VERSION_NAME",
     "WHAT",
+    "documents_of",
     "is_rest",
     "load_newest",
     "load_version",
@@ -31,28 +33,38 @@ __all__ = [
 ]
 
 FORMAT = "bigtopic-checkpoint"
-STEP = re.compile(r"step-\d{12}")
+VERSION_NAME = re.compile(r"(phase-\d{2}-)?step-\d{12}")
+DOCUMENTS = re.compile(r"documents(-\d{2})?")
 WHAT = "a bigtopic checkpoint"
-_BESIDE = {ROOT, DRAFT, LOCK, "documents"}
+_BESIDE = {ROOT, DRAFT, LOCK}
 
 Loaded = TypeVar("Loaded")
 
 
 def name_of(model: TopicModel) -> str:
     """The name of the version that a model is saved in."""
-    return f"step-{model.cursor.step:012d}"
+    phase = f"phase-{model.cursor.phase:02d}-" if model.cursor.phase else ""
+    return f"{phase}step-{model.cursor.step:012d}"
+
+
+def documents_of(phase: int) -> str:
+    """The name of the folder of the state of documents, in a phase of the method."""
+    return f"documents-{phase:02d}" if phase else "documents"
 
 
 def versions(place: Place) -> list[str]:
     """Names of the versions that were completed, the oldest first. They may be damaged by now."""
-    names = [name for name in place.names() if STEP.fullmatch(name)]
-    return sorted(name for name in names if (place / name / "zarr.json").exists())
+    names = [name for name in place.names() if VERSION_NAME.fullmatch(name)]
+    complete = [name for name in names if (place / name / "zarr.json").exists()]
+    return sorted(complete, key=lambda name: (name.startswith("phase"), name))
 
 
 def is_rest(place: Place) -> bool:
     """Whether a folder whose root is missing or damaged holds versions of a run, and nothing else than a checkpoint."""
     names = place.names() if versions(place) else []
-    return bool(names) and all(name in _BESIDE or STEP.fullmatch(name) for name in names)
+    return bool(names) and all(
+        name in _BESIDE or VERSION_NAME.fullmatch(name) or DOCUMENTS.fullmatch(name) for name in names
+    )
 
 
 def record_of(version: Place) -> Mapping[str, Any]:
@@ -112,11 +124,11 @@ def load_version(version: Place, method: Method | None) -> tuple[TopicModel, dic
     Raises
     ------
     ModelError
-        When it is damaged, or is a model after another number of updates than its name says.
+        When it is damaged, or is a model of another phase, or after another number of updates, than its name says.
     """
     model, extra = model_store.load(version.url, method)
-    if not version.url.endswith(name_of(model)):
-        raise ModelError(f"{version.url} holds a model after {model.cursor.step} updates")
+    if version.url.rpartition("/")[2] != name_of(model):
+        raise ModelError(f"{version.url} holds the model of {name_of(model)}")
     return model, extra
 
 

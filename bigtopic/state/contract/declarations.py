@@ -54,6 +54,8 @@ _OF_METHOD = {
     "complexity": (str, "text"),
     "use": (str, "text"),
     "aliases": (tuple, 'a tuple of texts, such as ("ope:Online-VB",)'),
+    "phase": (str, "text"),
+    "then": (tuple, "a tuple of methods, the phases after this one"),
 }
 _WHOLE = ("batch_size", "least_rounds", "slice_size", "inner", "max_iter", "enough_rounds")  # from 1
 _OPTIONAL = ("batch_size", "slice_size", "enough_rounds")
@@ -84,6 +86,13 @@ def check_method(method: Method) -> None:
     require(isinstance(method, Method), f"{argument('method', method)} must be a bigtopic.Method")
     check_storable("a method's name", method.name, METHOD_NAME)
     where = f"method {method.name!r}"
+    _check_one(where, method)
+    if method.then:
+        _check_phases(where, method)
+
+
+def _check_one(where: str, method: Method) -> None:
+    """Check a method without the phases after it."""
     check_kinds(where, method, _OF_METHOD)
     _check_numbers(where, method)
     check_model(method.model)
@@ -112,6 +121,36 @@ def check_method(method: Method) -> None:
     check_options(method, method.kernel_options({}))
 
 
+def _check_phases(where: str, method: Method) -> None:
+    """Check the phases of a method: each a method of its own, on the arrays of the first, that can be told by name."""
+    names = [method.phase]
+    for number, phase in enumerate(method.then):
+        here = f"{where}: then[{number}]"
+        require(isinstance(phase, Method), f"{here} is {phase!r:.60}, but must be a Method")
+        require(
+            phase.name == method.name,
+            f"{here}: name={phase.name!r:.60}, but phases have the name of their method; give {method.name!r}",
+        )
+        _check_one(here, phase)
+        require(
+            phase.model == method.model,
+            f"{here}: its model {phase.model.name!r} differs from the model of the first phase, "
+            f"{method.model.name!r}; give that",
+        )
+        require(
+            not phase.then, f"{here}: then={phase.then!r:.60}, but must be (); give all phases to the first"
+        )
+        names.append(phase.phase)
+    taken = {*method.model.arrays, *(spec.prior for spec in method.model.arrays.values())}
+    for number, name in enumerate(names):
+        here = f"{where}: then[{number - 1}]" if number else where
+        check_storable(f"{here}: phase", name, NAME)  # in front of the dot in names of options, as arrays are
+        require(
+            name not in taken, f"{here}: phase={name!r} is the name of another phase, an array or a prior"
+        )
+        taken.add(name)
+
+
 def _check_numbers(where: str, method: Method) -> None:
     for name in _WHOLE:
         value = getattr(method, name)
@@ -126,7 +165,11 @@ def _check_numbers(where: str, method: Method) -> None:
     for name, prior in method.priors.items():
         if callable(prior):
             check_arguments(f"{where}: priors[{name!r}]", prior, "n_components")
-    tol, average = method.tol, method.average
+    tol, average, enough = method.tol, method.average, method.enough_tokens
+    require(
+        enough is None or (is_number(enough) and 0 < enough < np.inf),
+        f"{where}: enough_tokens={enough!r} must be a number above 0, or None",
+    )
     require(is_number(tol) and 0 <= tol < np.inf, f"{where}: tol={tol!r} must be a number from 0")
     require(
         is_number(average) and 0 <= average <= 1,

@@ -86,9 +86,11 @@ _ARRAY = record(
 _AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
 MOST_STEPS = 1 << 53
 _STEP = whole(0, MOST_STEPS)
+_PHASE = whole(0, 99)
 _ROW = record(
     {"step": _STEP},
     {
+        "phase": text(),
         "pass": _STEP,
         "bound": optional(_figure),
         "change": optional(_figure),
@@ -111,6 +113,7 @@ _RUN = record(
         ),
         "versions": mapping(NAME, text()),
         "passes": whole(),
+        "phases": listing(record({"phase": text(), "passes": _STEP, "updates": _STEP, "seconds": number()})),
         "ended": text(),
         "counts": _COUNTS,
         "finished": text(),
@@ -127,7 +130,9 @@ _RULES: Rule = record(
         "schemes": mapping(NAME, SETTINGS),
         "options": SETTINGS,
         "seed": whole(0, (1 << 64) - 1),
-        "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}, {"ahead": listing(_STEP)}),
+        "cursor": record(
+            {"epoch": _STEP, "round": _STEP, "step": _STEP}, {"ahead": listing(_STEP), "phase": _PHASE}
+        ),
         "text": optional(TEXT),
         "history": listing(_ROW),
         "arrays": mapping(_STORED_ARRAY_NAME, _ARRAY),

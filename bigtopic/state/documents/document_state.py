@@ -8,6 +8,7 @@ learning from documents whose state is lost is refused.
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
@@ -26,6 +27,7 @@ from bigtopic.state.documents.state_folder import (
     copy_state,
     disk_need,
     parsed,
+    passes,
     read_about,
     refuse_full,
     remove_passes,
@@ -84,6 +86,13 @@ class DocumentState:
         if self._place is not None:
             self._about = read_about(self._place) or self._about
 
+    @classmethod
+    def at(cls, place: Place) -> DocumentState:
+        """State that will be in a folder, in which nothing is looked for yet: for `check_room`."""
+        state = cls()
+        state._place = place
+        return state
+
     @property
     def files(self) -> StateFiles:
         """The files, as tasks need them."""
@@ -126,20 +135,13 @@ class DocumentState:
         if cursor.inside_pass and not (keys == list(known) and plan.settings == self._about.plan):
             self.leave_pass(cursor)
             cursor = cursor.next_pass()
-        tokens = [name for name, spec in arrays.items() if spec.rows == "token"]
-        found = [
-            known.get(key)
-            or StatePart(
-                key, part.n_docs, part.nnz, cursor.pass_number, _n_tokens(part, tokens) if tokens else 0
-            )
-            for key, part in zip(keys, parts, strict=True)
-        ]
+        found = _state_parts(parts, known, arrays, cursor.pass_number)
         if self._place is None:
             self._place = temporary_folder(self)
         if not (self._place / "zarr.json").exists():  # describe it at once
             write_about(self._place, About())
         run = self._about.run if known else self._run
-        files = StateFiles(self._folder, tuple(found), dict(arrays), run)
+        files = StateFiles(self._folder, found, dict(arrays), run)
         counted = known.keys() & {*keys}
         if (counted and self._about.arrays != files.arrays) or not _are_there(files, plan, cursor):
             raise ModelError(_LOST)
@@ -156,6 +158,20 @@ class DocumentState:
         )
         write_about(self._folder, self._about)
         return cursor
+
+    def check_room(self, parts: Sequence[Any], arrays: Mapping[str, StateSpec]) -> DiskNeed:
+        """The disk space that a run over a corpus would take, before it begins. For the arguments see `begin`.
+
+        Raises
+        ------
+        SettingError
+            Like `begin`.
+        """
+        place = Place(tempfile.gettempdir()) if self._place is None else self._place
+        files = StateFiles(place, _state_parts(parts, {}, arrays, 0), dict(arrays))
+        there = frozenset(passes(place)) if self._place is not None else frozenset()
+        refuse_full(files, there, self.most_kept + 2)
+        return disk_need(files, self.most_kept + 2)
 
     def end_pass(self, n_passes: int) -> None:
         """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, once this one's is
@@ -285,7 +301,7 @@ class DocumentState:
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
         """Parts that the model has counted and would recognise."""
-        if not self._about.knows(vocabulary) or cursor == Cursor():
+        if not self._about.knows(vocabulary) or not cursor.has_begun:
             return {}
         return {part.key: part for part in self._about.parts}
 
@@ -337,6 +353,18 @@ class DocumentState:
         state = cls()
         state._about = parsed(description, "the state of documents:")
         return state
+
+
+def _state_parts(
+    parts: Sequence[Any], known: Mapping[str, StatePart], arrays: Mapping[str, StateSpec], n_passes: int
+) -> tuple[StatePart, ...]:
+    """The parts of a corpus, those that are known as they are, which a model sees after so many passes."""
+    tokens = [name for name, spec in arrays.items() if spec.rows == "token"]
+    return tuple(
+        known.get(key)
+        or StatePart(key, part.n_docs, part.nnz, n_passes, _n_tokens(part, tokens) if tokens else 0)
+        for key, part in zip(_keys(parts), parts, strict=True)
+    )
 
 
 def _n_tokens(part: Any, names: Sequence[str]) -> int:

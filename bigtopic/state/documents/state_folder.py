@@ -152,7 +152,7 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
         need -= min(n_passes, sum(files.has(part, number) for number in there)) * files.pass_bytes(part)
         if all(files.offsets(part, kind).exists for kind in files.kinds()):
             need -= files.offsets_bytes(part)
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(_existing(folder)).free
     if need > free:
         raise SettingError(
             f"what this method remembers of documents needs {need:,} bytes for up to {n_passes} passes, and {folder} "
@@ -160,6 +160,12 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
             "without one, the environment variable TMPDIR"
             f"{either(', or keep fewer versions with Checkpoint(keep=)', '')}"
         )
+
+
+def _existing(folder: str) -> Path:
+    """The folder, or the first above it that is there."""
+    path = Path(folder).absolute()
+    return next(each for each in (path, *path.parents) if each.exists())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,191 @@
+"""The phases of a fit after the first, with their settings: options such as "sampling.max_iter"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError, noting
+from bigtopic.methods import Method
+from bigtopic.methods.settings import PHASE_SETTINGS, learning, with_settings
+from bigtopic.parallel.progress import say
+from bigtopic.state.contract.declarations import check_options
+from bigtopic.state.model import TopicModel
+from bigtopic.state.phases import next_phase
+from bigtopic.support.numbers import is_number, is_whole
+
+__all__ = ["Phase", "first_options", "n_passes", "n_updates", "phases_after", "phases_over"]
+
+LEAST_PASSES = 10  # fewer leave little to average
+_WHOLE = {"max_iter": 0, "batch_size": 1, "slice_size": 1}  # and the least
+_NUMBERS = {"tol": float("inf"), "average": 1.0, "enough_tokens": float("inf")}  # and the most
+_LOOKED_AT = 1000  # documents of each part
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase that follows the first.
+
+    Attributes
+    ----------
+    number : of the phase, see `Cursor.phase`
+    method : with the settings of its schemes, for a run that begins with the topics of the phase before
+    options : of its kernel
+    settings : those given, such as "max_iter", in place of the method's
+    given : names of all options that were given to it
+    """
+
+    number: int
+    method: Method
+    options: dict[str, Any]
+    settings: Mapping[str, Any]
+    given: Collection[str] = ()
+
+    def setting(self, name: str) -> Any:
+        """The one given, or the method's."""
+        return self.settings.get(name, getattr(self.method, name))
+
+    @property
+    def max_iter(self) -> int:
+        """Passes over the corpus."""
+        return int(self.setting("max_iter"))
+
+    def over(self, n_tokens: float) -> Phase:
+        """This phase, with the passes that it makes over a corpus of so many tokens; 0 where it is left out."""
+        enough = self.setting("enough_tokens")
+        if enough is None or self.max_iter * n_tokens <= enough:
+            return self
+        affordable = int(enough / n_tokens)
+        n_passes = affordable if affordable >= LEAST_PASSES else 0
+        return replace(self, settings={**self.settings, "max_iter": n_passes})
+
+    def begun(self, model: TopicModel) -> TopicModel:
+        """A model in this phase, with the topics of the given one."""
+        return next_phase(model, self.number, self.method, self.options)
+
+
+def phases_over(
+    phases: Sequence[Phase], corpus: Corpus, components: int | Mapping[str, int], show: bool | None
+) -> list[Phase]:
+    """Those of these phases that a fit of this corpus goes through, with their passes.
+
+    A line on standard error says of one that is left out why, unless `show` is False, or its size alone decides that
+    and no option was given to it.
+    """
+    found = []
+    for phase in phases:
+        able = phase.over(corpus.n_tokens)
+        asked = bool({*phase.given} - {"max_iter"}) or bool(phase.max_iter and phase.given)
+        why = _why_not_labelled(phase, corpus, components) if able.max_iter else ""
+        if able.max_iter and not why:
+            found.append(able)
+            continue
+        if not why and asked:
+            name = f"{phase.method.phase}.{'enough_tokens' if phase.max_iter else 'max_iter'}"
+            why = f"option {name} is {phase.setting(name.partition('.')[2]):g}"
+            why += f", too few for {corpus.n_tokens:,.0f} tokens" if phase.max_iter else ""
+        if why:
+            say(f"the {phase.method.phase} phase is left out: {why}", show)
+    return found
+
+
+def _why_not_labelled(phase: Phase, corpus: Corpus, components: int | Mapping[str, int]) -> str:
+    """Why the tokens of a corpus cannot have the labels that the phase gives them; "" if they can, or need none."""
+    labels = [spec for spec in phase.method.load_kernel().remembers.values() if spec.rows == "token"]
+    if not labels:
+        return ""
+    n_components = max(components.values()) if isinstance(components, Mapping) else components
+    most = min(np.iinfo(spec.dtype).max for spec in labels) + 1
+    if n_components > most:
+        return f"it has labels for at most {most:,} topics"
+    return "counts that are no whole numbers have no tokens to label" if _has_fractions(corpus) else ""
+
+
+def _has_fractions(corpus: Corpus) -> bool:
+    """Whether some counts are fractions, by the tokens of each part and its first documents."""
+    return any(
+        float(part.n_tokens) % 1.0 or (part.read(0, min(_LOOKED_AT, part.n_docs)).counts % 1.0).any()
+        for part in corpus.parts
+        if part.n_docs
+    )
+
+
+def n_passes(estimator: Any) -> int:
+    """Passes that a fitted estimator has made, over all phases."""
+    return _before(estimator, "passes") + int(estimator._fitted().cursor.pass_number)
+
+
+def n_updates(estimator: Any) -> int:
+    """Updates that a fitted estimator has made, over all phases."""
+    return _before(estimator, "updates") + int(estimator._fitted().cursor.step)
+
+
+def _before(estimator: Any, what: str) -> int:
+    return sum(phase[what] for phase in (estimator.run_ or {}).get("phases", []))
+
+
+def first_options(method: Method, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The options of the first phase: those without the name of a later one."""
+    later = {phase.phase for phase in method.then}
+    return {
+        name: value for name, value in (options or {}).items() if str(name).partition(".")[0] not in later
+    }
+
+
+def phases_after(
+    method: Method,
+    options: Mapping[str, Any] | None,
+    learned: Mapping[str, str],
+    given: Collection[str],
+    average: float | None = None,
+) -> list[Phase]:
+    """All phases after the first.
+
+    Parameters
+    ----------
+    options : of the estimator
+    learned : {name of a prior: shape}, of those that are learned
+    given : the arrays that a phase gives to the next one
+    average : of every phase whose options have none; None for the method's
+
+    Raises
+    ------
+    SettingError
+        When a phase has no such option, or the value is not allowed.
+    """
+    found = []
+    for number, phase in enumerate(method.then, 1):
+        start = f"{phase.phase}."
+        told = {str(k).removeprefix(start): v for k, v in (options or {}).items() if str(k).startswith(start)}
+        names = tuple(told)
+        settings = {name: told.pop(name) for name in PHASE_SETTINGS if name in told}
+        for name, value in settings.items():
+            _check(start + name, name, value)
+        share = settings.pop("average", phase.average if average is None else average)
+        begun = learning(replace(phase, average=float(share)), **learned).begun_with(given)
+        own, kernel_options = with_settings(begun, told, of=method)
+        with noting(f"phase {phase.phase!r} of method {method.name!r}"):
+            _check_options(own, kernel_options)
+        found.append(Phase(number, own, kernel_options, settings, names))
+    return found
+
+
+def _check_options(method: Method, given: Mapping[str, Any]) -> None:
+    """Check the options of the kernel, also for what it derives from them, before the phase before it has begun."""
+    options, kernel = method.kernel_options(given), method.load_kernel()
+    check_options(method, options)
+    for derived in (kernel.cost, kernel.dtype):
+        if callable(derived):
+            derived(options)
+
+
+def _check(shown: str, name: str, value: Any) -> None:
+    if name in _WHOLE and not (is_whole(value) and value >= _WHOLE[name]):
+        raise SettingError(f"option {shown}={value!r}: must be a whole number, {_WHOLE[name]} or more")
+    if name in _NUMBERS and not (is_number(value) and 0 <= value <= _NUMBERS[name]):
+        most = f" to {_NUMBERS[name]:g}" if _NUMBERS[name] < float("inf") else ""
+        raise SettingError(f"option {shown}={value!r}: must be a number from 0{most}")

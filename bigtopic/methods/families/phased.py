@@ -1,0 +1,47 @@
+"""Methods of several phases: each begins with the topics of the one before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bigtopic.methods.families import collapsed, sampling
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.interpolate import Interpolate
+
+__all__ = ["METHODS"]
+
+_BY_NAME = {method.name: method for method in (*collapsed.METHODS, *sampling.METHODS)}
+
+# Steps that stay large shake topics out of poor optima; at the end of the run they fall, and topics settle.
+_ONLINE = replace(
+    _BY_NAME["online-cvb0"],
+    name="auto",
+    phase="online",
+    schemes={
+        TOPIC_WORDS: Interpolate(
+            learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
+        )
+    },
+    summary="online-cvb0 with larger steps, then collapsed Gibbs sampling; the default",
+    complexity="as online-cvb0, then topics of its document per token and sweep; 2 bytes per token on disk, twice",
+    use="first choice for every corpus",
+    paper="Asuncion et al. 2009; Foulds et al. 2013; Griffiths and Steyvers 2004",
+    aliases=(),
+)
+_SAMPLING = replace(
+    _BY_NAME["cgs"],
+    name="auto",
+    phase="sampling",
+    priors=_ONLINE.priors,
+    summary=_ONLINE.summary,
+    complexity=_ONLINE.complexity,
+    use=_ONLINE.use,
+    paper=_ONLINE.paper,
+    options={"sweeps": 5},
+    max_iter=40,
+    enough_tokens=4e8,
+    average=0.5,
+    aliases=(),
+)
+
+METHODS = (replace(_ONLINE, then=(_SAMPLING,)),)

@@ -151,7 +151,10 @@ class TopicLearning(DocumentQuestions):
     def _later_phases(self) -> list[Phase]:
         """The phases of the method after the first."""
         method = get(self.method)
-        return phases_after(method, self.options, self._learned(), self._given(method.model), self.average)
+        if not method.then:
+            return []
+        own = self._method_and_options()[1]
+        return phases_after(method, self.options, self._learned(), self._given(method.model), self.average, own)
 
     @answering
     def partial_fit(

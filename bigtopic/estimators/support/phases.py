@@ -142,6 +142,7 @@ def phases_after(
     learned: Mapping[str, str],
     given: Collection[str],
     average: float | None = None,
+    inference: Mapping[str, Any] | None = None,
 ) -> list[Phase]:
     """All phases after the first.
 
@@ -151,6 +152,7 @@ def phases_after(
     learned : {name of a prior: shape}, of those that are learned
     given : the arrays that a phase gives to the next one
     average : of every phase whose options have none; None for the method's
+    inference : options of the first phase; those that are of topics of documents alone hold for all phases
 
     Raises
     ------
@@ -167,6 +169,8 @@ def phases_after(
             _check(start + name, name, value)
         share = settings.pop("average", phase.average if average is None else average)
         begun = learning(replace(phase, average=float(share)), **learned).begun_with(given)
+        shared = phase.load_inference().options.keys() - phase.load_kernel().options.keys()
+        told = {**{name: value for name, value in (inference or {}).items() if name in shared}, **told}
         own, kernel_options = with_settings(begun, told, of=method)
         with noting(f"phase {phase.phase!r} of method {method.name!r}"):
             _check_options(own, kernel_options)

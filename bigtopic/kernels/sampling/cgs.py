@@ -98,11 +98,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     SettingError
         When `replicas` is not a whole number of at least 1, or there are more topics than a label can name.
     """
-    n_replicas, n_sweeps = (whole_number(hyper.options, name, 1) for name in ("replicas", "sweeps"))
-    if n_replicas > 1 and n_sweeps > 1:
-        raise SettingError(
-            f"{argument('sweeps', n_sweeps)}: labels of {n_replicas} replicas are swept once; give one of them as 1"
-        )
+    n_replicas, n_sweeps = _numbers(hyper.options)
     by_word = sorted_by_word(docs) if docs.derived is None else docs.derived
     tokens, n_columns = by_word["tokens"], view.arrays["topic_words"].shape[1]
     labels = np.full((tokens[-1], n_replicas), -1, np.int16) if state is None else state["labels"].copy()
@@ -178,8 +174,18 @@ def statistics(tokens: np.ndarray, hyper: Hyper, labels: np.ndarray, n_columns: 
     return {"doc_topic_prior": logs}
 
 
+def _numbers(options: Mapping[str, Any]) -> tuple[int, int]:
+    """Labels of a token, and draws of each."""
+    n_replicas, n_sweeps = (whole_number(options, name, 1) for name in ("replicas", "sweeps"))
+    if n_replicas > 1 and n_sweeps > 1:
+        raise SettingError(
+            f"{argument('sweeps', n_sweeps)}: labels of {n_replicas} replicas are swept once; give one of them as 1"
+        )
+    return n_replicas, n_sweeps
+
+
 def _cost(options: Mapping[str, Any]) -> float:
-    return float(whole_number(options, "sweeps", 1))
+    return float(_numbers(options)[1])
 
 
 def _dtype(options: Mapping[str, Any]) -> str:

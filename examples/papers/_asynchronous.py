@@ -1,16 +1,11 @@
-"""What sgs.py learns on worker processes for figure 4, and how long that would take with a processor for each worker.
+"""What sgs.py learns on worker processes for figure 4.
 
-Scores, staleness and bytes are of real processes of one thread each, whatever the number of processors. Only time is
-modelled: a worker takes c seconds for a push, and the driver d, one push after the other. The first updates wait for
-each other, a pass waits for the one before, and twice as many minibatches as workers are on their way at most. c and d
-are measured with one worker. Where workers and driver share P processors, n pushes take at least n (c + d) / P.
+Scores, staleness and bytes are of real processes of one thread each, whatever the number of processors. Seconds are
+measured with one and two workers.
 """
 
 from __future__ import annotations
 
-import heapq
-import math
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,9 +17,6 @@ import numpy as np
 
 import bigtopic as bt
 
-PROMPT = 8  # first updates, one after the other
-SLACK = 0.1  # of seconds that the model may be wrong
-NETWORK = 1.25e9  # bytes a second to the driver and back, of the modelled cluster
 PROCESS_BYTES = 200 << 20  # of a worker process
 PRELOADED = [
     "bigtopic.learning.executors.asynchronous",
@@ -92,29 +84,13 @@ class Measured:
 
     @property
     def seconds(self) -> float:
-        return float(self.passes[-1]["seconds"])
+        """Of the last pass."""
+        return float(np.diff([0.0, *(row["seconds"] for row in self.passes)])[-1])
 
     @property
     def speed(self) -> float:
-        """Tokens a second."""
-        return float(self.passes[-1]["tokens_per_second"])
-
-    @property
-    def tokens(self) -> float:
-        """Of a push."""
-        return float(self.passes[0]["n_tokens"]) / self.n_pushes
-
-    @property
-    def n_bytes(self) -> float:
-        """Of a pull and its push."""
-        return float(np.mean([row["bytes"] for row in self.passes]))
-
-    @property
-    def compute(self) -> float:
-        """Seconds of a worker for a push."""
-        took = np.diff([0.0, *(row["seconds"] for row in self.passes)])
-        busy = [sum(1 - idle for idle in row["idle"].values()) for row in self.passes]
-        return float(took @ busy) / (len(self.passes) * self.n_pushes)
+        """Tokens a second, in the last pass."""
+        return float(self.passes[0]["n_tokens"]) / self.seconds
 
 
 def measured(model: Any, train: bt.Corpus) -> Measured:
@@ -132,53 +108,16 @@ def figures(fits: Sequence[Measured]) -> dict[str, float]:
         "staleness": float(np.mean([row["staleness"]["mean"] for row in rows])),
         "largest": max(row["staleness"]["largest"] for row in rows),
         "stale": float(np.mean([row["staleness"]["stale"] for row in rows])),
-        "idle": float(np.mean([np.mean([*row["idle"].values()]) for row in rows])),
-        "kB a push": float(np.mean([fit.n_bytes for fit in fits])) / 1e3,
-        "tokens a second": float(np.median([fit.speed for fit in fits])),
+        "kB a push": float(np.mean([row["bytes"] for row in rows])) / 1e3,
     }
 
 
-def modelled(
-    compute: float,
-    driver: float,
-    n_pushes: int,
-    n_workers: int,
-    n_passes: int = 1,
-    processors: float = math.inf,
-) -> float:
-    """Seconds of passes of so many pushes."""
-    workers, landed = [0.0] * n_workers, [0.0]  # when each is free; when each push has moved the topics
-    for push in range(n_passes * n_pushes):
-        waits = landed[max(min(push, PROMPT), push - push % n_pushes, push - 2 * n_workers + 1)]
-        done = max(heapq.heappop(workers), waits) + compute
-        heapq.heappush(workers, done)
-        landed.append(max(landed[-1], done) + driver)
-    return max(landed[-1], n_passes * n_pushes * (compute + driver) / processors)
-
-
-def speed(one: Measured, n_workers: int, n_pushes: int = 1000) -> float:
-    """Tokens a second of a long pass, with a processor for each worker, one for the driver, and a network."""
-    driver = max(one.driver, one.n_bytes / NETWORK)
-    return n_pushes * one.tokens / modelled(one.compute, driver, n_pushes, n_workers)
-
-
-def predictions(name: str, fits: dict[int, list[Measured]], processors: int) -> list[dict[str, Any]]:
-    """Seconds of fits by the model, whose c and d are those of the first one with one worker, next to the median of the
-    others; prints a line where they differ by more than 10 %. `fits` : by workers."""
-    first, rows = fits[1][0], []
-    for n_workers, found in fits.items():
-        others = found[1:] if n_workers == 1 and len(found) > 1 else found
-        took = float(np.median([one.seconds for one in others]))
-        sizes = first.n_pushes, n_workers, len(first.passes), processors
-        predicted = modelled(first.compute, first.driver, *sizes)
-        right = abs(predicted / took - 1) <= SLACK
-        rows.append(
-            {"method": name, "workers": n_workers, "seconds": took, "modelled": predicted, "right": right}
-        )
-        if not right:
-            print(
-                f"the model of time is wrong for {name} with {n_workers} workers: {predicted:.2f} seconds, measured "
-                f"{took:.2f}; its dashed curve means nothing on this machine",
-                file=sys.stderr,
-            )
-    return rows
+def times(fits: Sequence[Measured]) -> dict[str, float]:
+    """Columns of a table, medians of fits: seconds and speed of the last pass, and seconds for a push, of all and of
+    the driver."""
+    return {
+        "seconds": float(np.median([fit.seconds for fit in fits])),
+        "tokens a second": float(np.median([fit.speed for fit in fits])),
+        "ms a push": 1e3 * float(np.median([fit.seconds / fit.n_pushes for fit in fits])),
+        "driver, ms a push": 1e3 * float(np.median([fit.driver for fit in fits])),
+    }

@@ -20,7 +20,7 @@ import csv
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -212,13 +212,11 @@ def figure(
     name: str,
     panels: dict[str, dict[str, tuple[Any, Any]]],
     labels: tuple[str, str],
-    dashed: Collection[str] = (),
 ) -> None:
     """Draw curves into NAME.png, one panel beside the other, if matplotlib is installed.
 
     panels : {title: {curve: (x, y)}}
     labels : of the axes
-    dashed : curves that were not measured
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -232,7 +230,7 @@ def figure(
         picture.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
     ):
         for curve, (x, y) in curves.items():
-            axes.plot(x, y, "--" if curve in dashed else ".-", label=curve)
+            axes.plot(x, y, ".-", label=curve)
         axes.set(title=title, xlabel=labels[0], ylabel=labels[1])
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)

@@ -5,14 +5,13 @@
 80 % of the documents are learned from, in one pass; of each of the others, theta comes from one half of the tokens, and
 perplexity is of the other half, exp(-mean log p(word | document)). As in the paper, theta is inferred by the method
 itself; perplexity with the fold-in that all models share stands beside it. SVB starts each minibatch progressively, as
-in the paper; plain SVB does not. Figure 4, asynchronous updates (algorithm 4), has real scores and a model of time
-(`_asynchronous`). A seed is another split and another start.
+in the paper; plain SVB does not. Figure 4, asynchronous updates (algorithm 4), is of real worker processes
+(`_asynchronous`); seconds are of one and two. A seed is another split and another start.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ import bigtopic as bt
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _asynchronous import Measured, Place, figures, measured, predictions, processes, speed
+from _asynchronous import Place, figures, measured, processes, times
 from _claims import Claim, announce, arguments, corpus_of, drawn, figure, report, write
 
 QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False}
@@ -52,7 +51,7 @@ Splits = Sequence[tuple[bt.Corpus, bt.Corpus]]
 class Size:
     """Topics, documents of minibatches, decays, sweeps at most, documents of a minibatch of the stream; documents and
     words of the stream that drifts; sweeps at which figure 3 looks. Of figure 4: workers, documents of a minibatch,
-    and documents of a minibatch and passes of which time is modelled."""
+    and documents of a minibatch and passes of the fits that are timed."""
 
     K: int = 50
     batches: tuple[int, ...] = (100, 200, 400, 800)
@@ -283,10 +282,9 @@ def swept(size: Size, minibatch: bt.Corpus, seed: int, patience: int = 10) -> tu
 
 
 def figure_4(splits: Splits, size: Size, out: Path, place: Place) -> list[Claim]:
-    """Perplexity of asynchronous updates by workers; staleness, bytes, and tokens a second on this machine."""
+    """Perplexity of asynchronous updates by workers; staleness, bytes, and seconds of one and two workers."""
     nats: dict[tuple[str, int], np.ndarray] = {}
-    timed: dict[str, dict[int, list[Measured]]] = {name: {} for name in ON_WORKERS}
-    rows = []
+    rows, seconds = [], []
     for n in size.workers:
         for name, method in ON_WORKERS.items():
             how = {"asynchronous": True, **place.settings(n)}
@@ -303,10 +301,10 @@ def figure_4(splits: Splits, size: Size, out: Path, place: Place) -> list[Claim]
             if n <= 2:
                 batch_size, how["max_iter"] = size.timed
                 models = [learner(size, method, batch_size, seed, **how) for seed in range(len(splits))]
-                timed[name][n] = [
-                    measured(model, train) for model, (train, _) in zip(models, splits, strict=True)
-                ]
+                fits = [measured(model, train) for model, (train, _) in zip(models, splits, strict=True)]
+                seconds.append({"workers": n, "method": name, "minibatch": batch_size} | times(fits))
     write(out, "figure-4", rows)
+    write(out, "figure-4-seconds", seconds)
     panels = {
         by: {name: (size.workers, [perplexities(nats[name, n])[by] for n in size.workers]) for name in ON_WORKERS}
         for by in ("own inference", "common inference")
@@ -319,34 +317,6 @@ def figure_4(splits: Splits, size: Size, out: Path, place: Place) -> list[Claim]
         *(claim(where, f"DSGS is better than distributed SVB, workers: {n}", own) for n, own in better.items()),
         claim(where, f"{most} workers cost DSGS little (0.05)", lost["DSGS"], margin=0.05),
         claim(where, f"(ours) {most} workers cost SVB little (0.05)", lost["SVB"], margin=0.05),
-        *figure_4_time(timed, size, out),
-    ]  # fmt: skip
-
-
-def figure_4_time(fits: dict[str, dict[int, list[Measured]]], size: Size, out: Path) -> list[Claim]:
-    """Tokens a second: measured with one and two workers, and modelled. `fits` : by learner and workers."""
-    write(out, "figure-4-model", [
-        row for name, found in fits.items() for row in predictions(name, found, len(os.sched_getaffinity(0)))
-    ])  # fmt: skip
-    speeds = {name: {n: speed(found[1][0], n) for n in size.workers} for name, found in fits.items()}
-    write(out, "figure-4-speed", [
-        {"method": name, "workers": n, "tokens a second, modelled": own[n], "gain": own[n] / own[1]}
-        for name, own in speeds.items() for n in size.workers
-    ])  # fmt: skip
-    curves = {f"{name}, modelled": (size.workers, [*own.values()]) for name, own in speeds.items()}
-    curves |= {
-        name: ((1, 2), [np.median([fit.speed for fit in own[n]]) for n in (1, 2)])
-        for name, own in fits.items()
-    }
-    panels = {f"minibatches of {size.timed[0]} documents": curves}
-    figure(
-        out, "figure-4-speed", panels, ("workers", "tokens a second"), [f"{name}, modelled" for name in fits]
-    )
-    where, most = "Figure 4, modelled time", size.workers[-1]
-    dsgs, svb = (np.array([speed(fit, most) / speed(fit, 1) for fit in found[1]]) for found in fits.values())
-    return [
-        Claim(where, f"{most} workers of DSGS do 0.8 of {most} times the work of one", dsgs / most - 0.8, "of linear"),
-        Claim(where, f"{most} workers gain more with DSGS than with SVB", np.log(dsgs) - np.log(svb), "log ratio"),
     ]  # fmt: skip
 
 

@@ -125,18 +125,16 @@ def test_the_larger_demo_has_the_libraries_that_every_installation_has():
     assert {module.partition(".")[0] for module, _ in source_files(names)} == {*names}
 
 
-@pytest.mark.parametrize(
-    ("driver", "n_workers", "processors", "expected"),
-    [
-        (0.0, 1, 99, 100.0),  # a worker is never idle
-        (0.0, 4, 99, 8 + 92 / 4),  # after the first updates, which wait for each other
-        (0.25, 2, 99, 8 * 1.25 + 92 / 2 + 2 * 0.25),
-        (0.5, 8, 99, 8 * 1.5 + 1 + 92 * 0.5),  # the driver is busy all the time
-        (0.25, 2, 2, 125 / 2),  # so are the processors
-    ],
-)
-def test_the_model_of_time(driver, n_workers, processors, expected):
-    assert _asynchronous.modelled(1.0, driver, 100, n_workers, 1, processors) == pytest.approx(expected)
+def test_seconds_are_of_the_last_pass():
+    passes = [{"seconds": 5.0, "n_tokens": 60.0}, {"seconds": 8.0, "n_tokens": 120.0}]
+    fits = [_asynchronous.Measured(passes, n_pushes=6, driver=0.25)]
+    assert _asynchronous.times(fits) == {
+        "seconds": 3.0,
+        "tokens a second": 20.0,
+        "ms a push": 500.0,
+        "driver, ms a push": 250.0,
+    }
+    assert _asynchronous.Measured(passes[:1], n_pushes=6, driver=0.25).seconds == 5.0
 
 
 @pytest.mark.slow
@@ -150,6 +148,12 @@ def test_figure_4_on_processes(tmp_path):
         rows = list(csv.DictReader(file))
     assert [(row["workers"], row["as"]) for row in rows] == [(n, "processes") for n in "1122"]
     assert all(float(row["kB a push"]) > 0 for row in rows)
+    with (tmp_path / "figure-4-seconds.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["workers"], row["method"]) for row in rows] == [
+        (n, m) for n in "12" for m in ("DSGS", "SVB")
+    ]
+    assert all(float(row["driver, ms a push"]) > 0 for row in rows)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

@@ -20,7 +20,7 @@ from bigtopic.support.aliases import METHODS, of_attribute
 
 __all__ = ["DEFAULT", "FAMILIES", "TABLE", "find"]
 
-DEFAULT = "auto"
+DEFAULT = "online-cvb0"
 
 
 def _rows(family: str) -> tuple[Method, ...]:

@@ -47,9 +47,9 @@ METHODS = (
         enough_rounds=300,
         priors=_FITTED,
         init=_WHOLE,
-        summary="zero-order collapsed variational inference with topics fixed per minibatch",
+        summary="zero-order collapsed variational inference with topics fixed per minibatch; the default",
         complexity="K I per distinct word; nothing kept of a document",
-        use="corpora too large for sweeps, and streams: the first phase of auto, with smaller steps",
+        use="first choice for most corpora",
         paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013; Than & Doan's Online-CVB0 is scvb0",
     ),
     Method(

@@ -95,8 +95,8 @@ class LDA(TopicLearning):
         "phase" where the method has several; of a stream, one per call, the last 10,000 of them
     doc_topic_prior_, topic_word_prior_ : as used, or learned, in a shape in which they can be given again
     n_iter_ : passes done, over all phases
-    n_batch_iter_ : updates done, over all phases; where `partial_fit` or `update` goes back to the first phase, those
-        of that phase
+    n_batch_iter_ : updates done, over all phases; where `partial_fit` or `update` goes back to the first phase, the
+        updates of that phase
     n_features_in_ : n_words
     random_state_ : the seed used
     run_ : dict, the record of the fit: settings, corpus, versions, how it ended; see "The record of a run" in the

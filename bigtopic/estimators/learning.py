@@ -154,7 +154,9 @@ class TopicLearning(DocumentQuestions):
         if not method.then:
             return []
         own = self._method_and_options()[1]
-        return phases_after(method, self.options, self._learned(), self._given(method.model), self.average, own)
+        return phases_after(
+            method, self.options, self._learned(), self._given(method.model), self.average, own
+        )
 
     @answering
     def partial_fit(

@@ -58,7 +58,7 @@ class History:
             )
 
     def go_on(self, counts: Mapping[str, float]) -> None:
-        """Go on from `counts`, those of the phase before."""
+        """Go on from the `counts` of the phase before."""
         self._begun = time.perf_counter() - counts["seconds"]
         self._n_docs, self._n_tokens = int(counts["n_docs"]), counts["n_tokens"]
 

@@ -1,5 +1,4 @@
-"""What later phases of a method need is checked, and said, before the first one begins: nobody waits for hours to be
-refused."""
+"""What later phases of a method need is checked, and said, before the first one begins, not hours later."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bigtopic.errors import SettingError, argument
@@ -34,14 +34,26 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
 
 
 def _flat(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, with what `evaluate.Watch` has measured beside the other figures; without its standard errors."""
+    """The rows, with what `evaluate.Watch` has measured beside the other figures; without its standard errors. Updates
+    count on over the phases of a method."""
     return [
         {
             **row,
+            "step": row["step"] + before,
             **{_WATCHED + key: v for key, v in row.get("measures", {}).items() if not key.endswith(_ERROR)},
         }
-        for row in history
+        for row, before in zip(history, _updates_before(history), strict=True)
     ]
+
+
+def _updates_before(history: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """For each row the updates of the phases before its own."""
+    before, last = 0, {"step": 0}
+    for row in history:
+        if row.get("phase") != last.get("phase", row.get("phase")):
+            before += last["step"]
+        yield before
+        last = row
 
 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curve:

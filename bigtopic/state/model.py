@@ -63,7 +63,7 @@ class TopicModel:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Of the history, those of the phase that the model is in."""
+        """The rows of the history of the phase that the model is in."""
         return [row for row in self.history if row.get("phase", "") == self.method.phase]
 
     @property

@@ -26,8 +26,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import results
 from scale import TRUTH
+
+import results
 
 MEAN_LENGTH = 30  # tokens
 N_PASSES = 3

@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import results
 from counts import COUNTS, Work
 from rates import (
     choices,
@@ -46,6 +45,7 @@ from rates import (
     stream,
 )
 
+import results
 from bigtopic import kernels
 from bigtopic.state.contract.kernels import statistics_dtype
 from bigtopic.types import Docs, Hyper, Kernel, View

@@ -19,8 +19,9 @@ from typing import Any
 
 import corpora
 import numpy as np
-import results
 from timing import Sample, Timer
+
+import results
 
 HEAD = ("method", "settings", "nats per token", "NPMI", "diversity", "seconds", "tokens a second", "passes")
 OTHERS = ("author topic", "dual")  # families of other models

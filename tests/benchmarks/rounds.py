@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import results
 from scipy import sparse
+
+import results
 
 MODES = ("graphs", "sent", "whole")
 METHOD = "online-vb"

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import corpora
-import results
 from timing import Timer, Timing
+
+import results
 
 BATCH_SIZE = 500
 DRAWN = 250_000  # documents

@@ -11,7 +11,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, ModelError, SettingError
 from bigtopic.methods.settings import settings_of
 
-HERE = {"progress": False, "client": False, "n_threads": 2, "random_state": 1}
+HERE = {"method": "auto", "progress": False, "client": False, "n_threads": 2, "random_state": 1}
 SHORT = {"max_iter": 2, "batch_size": 64, "options": {"sampling.max_iter": 10}, **HERE}
 DOCS = lda_corpus(300, 60, 4, random_state=0)
 X = sparse.csr_matrix(DOCS.counts)
@@ -216,7 +216,7 @@ def test_weights_of_a_stored_corpus_are_never_labelled(tmp_path, capsys):
 def test_more_topics_than_labels_have_numbers_for_leave_sampling_out():
     from bigtopic.estimators.support.phases import phases_over
 
-    corpus, later = bt.from_matrix(X), bt.LDA()._later_phases()
+    corpus, later = bt.from_matrix(X), bt.LDA(method="auto")._later_phases()
     assert len(phases_over(later, corpus, 1 << 15, None)) == 1 and not phases_over(
         later, corpus, (1 << 15) + 1, None
     )
@@ -239,12 +239,12 @@ def test_a_phase_that_is_left_out_says_so_where_it_was_given_options(options, sa
 
 def test_average_is_of_each_phase():
     for average, expected in [(None, 0.5), (0, 0.0), (0.25, 0.25), (True, 1.0)]:
-        estimator = bt.LDA(4, average=average)
+        estimator = bt.LDA(4, method="auto", average=average)
         assert [phase.method.average for phase in estimator._later_phases()] == [expected]
         assert estimator._method_and_options()[0].average == float(average or 0)
-    own = bt.LDA(4, average=0.25, options={"sampling.average": 0.75})
+    own = bt.LDA(4, method="auto", average=0.25, options={"sampling.average": 0.75})
     assert [phase.method.average for phase in own._later_phases()] == [0.75]
-    fitted = bt.LDA(4, average=0, **SHORT).fit(X)
+    fitted = bt.LDA(4, method="auto", average=0, **SHORT).fit(X)
     assert "topic_words.n_averaged" not in fitted._model.params.arrays
 
 
@@ -283,7 +283,7 @@ def test_a_run_is_resumed_with_the_same_settings_of_phases_only(tmp_path):
     bt.LDA(4, **SHORT).fit(X, checkpoint=folder)
     changed = {**SHORT, "options": {"sampling.max_iter": 12}}
     with pytest.raises(ModelError, match=r"sampling\.max_iter"):
-        bt.LDA(4, **changed).fit(X, checkpoint=folder, resume=True)
+        bt.LDA(4, **{"method": "auto", **changed}).fit(X, checkpoint=folder, resume=True)
     again = bt.LDA(4, **SHORT).fit(X, checkpoint=folder, resume=True)
     assert again.n_iter_ == 12 and again.run_["settings"]["options"] == {"sampling.max_iter": 10}
 

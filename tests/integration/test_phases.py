@@ -245,7 +245,7 @@ def test_threads_do_not_change_the_bits(documents, undisturbed):
 
 @pytest.fixture(scope="module")
 def auto(corpus):
-    return bt.LDA(5, random_state=3, options=FEWER, **HERE).fit(corpus)
+    return bt.LDA(5, method="auto", random_state=3, options=FEWER, **HERE).fit(corpus)
 
 
 FEWER = {"sampling.max_iter": 12}
@@ -259,7 +259,7 @@ def test_auto_is_resumed_to_the_same_bits(phase, step, corpus, auto, tmp_path):
         if (event.kind, event.phase, event.step) == ("round", name, step):
             ctrl_c()
 
-    settings = {"options": FEWER, "random_state": 3}
+    settings = {"method": "auto", "options": FEWER, "random_state": 3}
     bt.LDA(5, callbacks=[cut], **settings, **HERE).fit(corpus, checkpoint=tmp_path / "r")
     resumed = bt.LDA(5, **settings, **HERE).fit(corpus, checkpoint=tmp_path / "r", resume=True)
     assert bits(resumed) == bits(auto) and told(resumed) == told(auto)
@@ -267,7 +267,7 @@ def test_auto_is_resumed_to_the_same_bits(phase, step, corpus, auto, tmp_path):
 
 
 def test_auto_has_the_same_bits_on_two_threads(corpus, auto):
-    other = bt.LDA(5, random_state=3, options=FEWER, **{**HERE, "n_threads": 2}).fit(corpus)
+    other = bt.LDA(5, method="auto", random_state=3, options=FEWER, **{**HERE, "n_threads": 2}).fit(corpus)
     assert bits(other) == bits(auto)
 
 
@@ -310,7 +310,9 @@ def test_auto_sweeps_on_the_workers(seconds, one_worker, corpus, auto, monkeypat
 
     monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", seconds)
     monkeypatch.setattr(_few_topics.FewTopics, "sweep", here)
-    found = bt.LDA(5, random_state=3, options=FEWER, client=one_worker, progress=False).fit(corpus)
+    found = bt.LDA(5, method="auto", random_state=3, options=FEWER, client=one_worker, progress=False).fit(
+        corpus
+    )
     assert bits(found) == bits(auto)
 
 

@@ -15,6 +15,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import BigtopicWarning, MissingExtra, NotFitted, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import Setting, prevalence
+from bigtopic.plots.history import _flat
 
 NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", "word" * 30, "line\nline"]
 WORDS = NASTY + [f"word{i}" for i in range(52)]
@@ -279,3 +280,10 @@ def test_characters_that_no_font_has_are_one_warning(tmp_path):
     assert len(caught) == 1
     plots.save(figure, tmp_path / "a.svg")
     assert "\U00013000" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_updates_of_a_history_count_on_over_phases():
+    history = [{"phase": "online", "step": n} for n in (2, 4)] + [
+        {"phase": "sampling", "step": n} for n in (1, 2)
+    ]
+    assert [row["step"] for row in _flat(history)] == [2, 4, 5, 6]

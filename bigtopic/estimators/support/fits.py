@@ -150,6 +150,6 @@ def in_first_phase(estimator: Any) -> TopicModel:
 
 
 def _passes_and_updates(estimator: Any) -> tuple[int, int]:
-    """Of a first phase that no record tells of: those of one pass."""
+    """Of a first phase that no record tells of: as many as one pass has."""
     n_docs = max(1, estimator.n_docs_seen_)
     return 1, -(-n_docs // (estimator._batch_size(n_docs) or n_docs))

@@ -71,7 +71,7 @@ class Phase:
 def phases_over(
     phases: Sequence[Phase], corpus: Corpus, components: int | Mapping[str, int], show: bool | None
 ) -> list[Phase]:
-    """Those of these phases that a fit of this corpus goes through, with their passes.
+    """The phases that a fit of this corpus goes through, with their passes.
 
     A line on standard error says of one that is left out why, unless `show` is False, or its size alone decides that
     and no option was given to it.
@@ -102,7 +102,7 @@ def _why_not_labelled(phase: Phase, corpus: Corpus, components: int | Mapping[st
     most = min(np.iinfo(spec.dtype).max for spec in labels) + 1
     if n_components > most:
         return f"it has labels for at most {most:,} topics"
-    return "counts that are no whole numbers have no tokens to label" if _has_fractions(corpus) else ""
+    return "counts that are not whole numbers have no tokens to label" if _has_fractions(corpus) else ""
 
 
 def _has_fractions(corpus: Corpus) -> bool:

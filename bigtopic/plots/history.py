@@ -48,12 +48,12 @@ def _flat(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _updates_before(history: Sequence[Mapping[str, Any]]) -> Iterator[int]:
     """For each row the updates of the phases before its own."""
-    before, last = 0, {"step": 0}
+    before, last = 0, dict[str, Any](step=0)
     for row in history:
         if row.get("phase") != last.get("phase", row.get("phase")):
             before += last["step"]
         yield before
-        last = row
+        last = dict(row)
 
 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curve:

@@ -44,7 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 RACE = (
     "", "seconds", "nats per token", "better by", "NPMI", "higher by", "held-out NPMI", "higher by",
-    "no lower by two standard errors",
+    "lower by two standard errors",
 )  # fmt: skip
 TABLE = (
     "", "seconds", "nats per token", "default is better by", "NPMI", "higher by", "held-out NPMI", "higher by",
@@ -127,7 +127,7 @@ def race_rows(name: str, ways: dict[str, list[Way]]) -> list[tuple[str, ...]]:
         points = [our.at(their.whole / share) for our, their in zip(ways[OURS], theirs, strict=True)]
         own = np.array([way.measures(i) for way, i in zip(ways[OURS], points, strict=True)])
         seconds = [way.seconds[i] for way, i in zip(ways[OURS], points, strict=True)]
-        found.append((*row(f"bigtopic, 1/{share} of its time", seconds, own, own - end), verdict(own - end)))
+        found.append((*row(f"bigtopic, {share} times faster", seconds, own, own - end), verdict(own - end)))
     own = np.array([way.measures() for way in ways[OURS]])
     whole = [way.whole for way in ways[OURS]]
     found.append((*row("bigtopic, at its end", whole, own, own - end), verdict(own - end)))
@@ -135,13 +135,13 @@ def race_rows(name: str, ways: dict[str, list[Way]]) -> list[tuple[str, ...]]:
 
 
 def verdict(by: np.ndarray) -> str:
-    """Whether no measure is lower by two standard errors, or which."""
+    """The measures that are lower by two standard errors."""
     if len(by) < 2:
         return "–"
     error = by.std(axis=0, ddof=1) / np.sqrt(len(by))
     low = by.mean(axis=0) + 2 * error < 0
     names = np.array(["score", "NPMI", "held-out NPMI"])
-    return "lower: " + ", ".join(names[low]) if low.any() else "yes"
+    return ", ".join(names[low]) if low.any() else "none"
 
 
 def peers(given: argparse.Namespace, name: str, corpus: Any) -> None:

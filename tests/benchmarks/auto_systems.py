@@ -31,7 +31,7 @@ def _bigtopic(heat: Heat, label: str) -> dict[str, Fitted]:
 
     def new(**settings: Any) -> Any:
         here = {"client": False, "n_threads": 2, "progress": False, "random_state": heat.task.seed}
-        return LDA(heat.task.n_components, **here, **settings)
+        return LDA(heat.task.n_components, method=heat.method, **here, **settings)
 
     new(max_time=1.0).fit(heat.train)  # loads compiled code
     with Stopwatch() as clock:

@@ -53,12 +53,19 @@ class Curve:
 class Heat:
     """One seed's documents, to learn from and held out, and what every system is told.
 
-    Documents are in stored order, which is random, for every system.
+    Documents are in stored order, which is random, for every system. `method` is ours, None for the default.
     """
 
     def __init__(
-        self, name: str, corpus: Any, n_components: int, priors: tuple[float, float], seed: int
+        self,
+        name: str,
+        corpus: Any,
+        n_components: int,
+        priors: tuple[float, float],
+        seed: int,
+        method: str | None = None,
     ) -> None:
+        self.method = method
         self.train, self.test = corpora.split(name, corpus, seed)
         self.task = Task(self.train.to_scipy("stored"), n_components, *priors, seed, _authors(self.train))
 
@@ -104,7 +111,7 @@ class Heat:
             client=False,
             n_threads=2,
             progress=False,
-            **settings,
+            **{"method": self.method, **settings},
         )
 
     def curve(self, learn: Callable[[], list[Point]], timer: Timer) -> Curve:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def each_once():
     """(method, option), one for each option of a kernel and each setting of a scheme."""
     found = {}
     for name in names():
-        for row in settings_of(get(name)):
+        for row in settings_of(replace(get(name), then=())):
             place, _, setting = row["option"].rpartition(".")
             method = method_for(name, row["option"])
             kernel = method.load_kernel() if "learning" in row["read"] else method.load_inference()
@@ -57,7 +58,7 @@ def test_every_kernel_of_a_method_and_every_scheme_is_among_them():
 )
 def test_every_setting_is_set_from_the_shell(name, option, corpus, tmp_path):
     method = method_for(name, option)
-    (row,) = [row for row in settings_of(get(name)) if row["option"] == option]
+    (row,) = [row for row in settings_of(replace(get(name), then=())) if row["option"] == option]
     given = {option: other(row["default"]), **needed(method, option)}
     counts = (
         ["--topics", 2] if len(method.model.components) == 1 else ["--row-topics", 2, "--column-topics", 2]

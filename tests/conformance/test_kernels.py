@@ -75,6 +75,7 @@ WHOLE_NUMBERS = {
     "burn_in": 0,
     "samples": 1,
     "replicas": 1,
+    "sweeps": 1,
     "max_sweeps": 0,
     "patience": 1,
 }

@@ -49,7 +49,11 @@ def test_a_loaded_model_is_the_model(corpus, tmp_path, method):
     assert bits(loaded) == bits(model)
     assert loaded.vocabulary_ == model.vocabulary_ and list(loaded.vocabulary_) == list(model.vocabulary_)
     assert loaded.history_ == model.history_
-    assert (loaded.n_iter_, loaded.n_batch_iter_, loaded.n_docs_seen_) == (model.n_iter_, model.n_batch_iter_, 300)
+    assert (loaded.n_iter_, loaded.n_batch_iter_, loaded.n_docs_seen_) == (
+        model.n_iter_,
+        model.n_batch_iter_,
+        300,
+    )
     assert loaded.random_state_ == model.random_state_
     np.testing.assert_array_equal(loaded.doc_topic_prior_, model.doc_topic_prior_)
     assert loaded.topic_word_prior_ == model.topic_word_prior_

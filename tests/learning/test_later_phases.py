@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import bigtopic as bt
@@ -87,11 +86,6 @@ def test_what_is_there_already_needs_no_more_room(corpus, monkeypatch, tmp_path)
     free = 6 * (2 * corpus.n_tokens + 12 * corpus.n_docs)  # and none for offsets
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=free))
     assert phased().fit(corpus, checkpoint=path, resume=True).n_iter_ == sum(PASSES)
-
-
-def test_counts_that_are_weights_are_refused_before_it_begins(begun):
-    weights = np.random.default_rng(0).random((150, 20)) + 0.5
-    refused(r"phase 'sampling' .*counts must be whole numbers", weights, begun)
 
 
 def test_an_outline_has_the_arrays_of_the_phase(corpus, monkeypatch):

@@ -190,9 +190,7 @@ class _Loop:
         except ClusterError as error:
             error.args = (f"{error.message}; {self._left()}",)
             raise
-        if (
-            self.stop.is_set()
-        ):  # also where nothing was left to do but to score and to save: no other phase begins
+        if self.stop.is_set():  # perhaps while it was scored or saved at the end: no other phase begins
             reason = "interrupt"
         self.history.end(reason or "max_iter")
         return reason or "max_iter"

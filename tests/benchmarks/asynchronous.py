@@ -31,9 +31,9 @@ from typing import Any
 import corpora
 import numpy as np
 import replicas
+import results
 from scipy.sparse import csr_array
 
-import results
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning

@@ -23,8 +23,8 @@ from typing import Any
 
 import corpora
 import numpy as np
-
 import results
+
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.datasets import KnownAuthors, docstrings
 from bigtopic.estimators.author_topic import AuthorTopicModel

@@ -21,10 +21,10 @@ from typing import Any
 import author_loops
 import corpora
 import numpy as np
+import results
 from peers import PEERS, document_pairs
 from timing import Stopwatch, Timer
 
-import results
 from bigtopic import evaluation
 from bigtopic.corpus.store import Corpus
 from bigtopic.datasets import KnownAuthors

@@ -22,11 +22,10 @@ from typing import Any
 
 import corpora
 import numpy as np
+import results
 from auto_systems import SYSTEMS, Fitted
 from curves import Heat, watched_fit
 from peers import PEERS, Point
-
-import results
 
 SHARES = {"ap": 40, "bbc": 40, "demo": 10, "dblp": 4}  # of tomotopy's time, after which ours is compared
 GROWTH = 1.2  # of the updates from one point of our curve to the next

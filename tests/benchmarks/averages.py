@@ -14,7 +14,6 @@ from typing import Any
 
 import corpora
 import numpy as np
-
 import results
 
 HEAD = ("corpus", "method", "passes", "latest topics", "their mean", "the mean is better by")

@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import results
 from sampling import run_watched
 from scale import stored
-
-import results
 
 N_TOP, MOST_FREQUENT = 10, 20_000
 HEAD = ("what", "threads", "seconds", "of processors", "peak MB", "on disk MB")

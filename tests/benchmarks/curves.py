@@ -20,10 +20,9 @@ from typing import Any
 
 import corpora
 import numpy as np
+import results
 from peers import PEERS, Point, Task
 from timing import Timer
-
-import results
 
 GROWTH = 1.05  # of the updates from one point of our curve to the next
 

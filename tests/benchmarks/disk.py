@@ -26,9 +26,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scale import TRUTH
-
 import results
+from scale import TRUTH
 
 MEAN_LENGTH = 30  # tokens
 N_PASSES = 3

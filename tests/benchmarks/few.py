@@ -14,7 +14,6 @@ from typing import Any
 
 import corpora
 import numpy as np
-
 import results
 
 HEAD = ("corpus", "documents", "topics", "default", "default is better than vb by", "than scikit-learn by",

@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 
 import corpora
 import numpy as np
+import results
 from peers import PEERS, document_pairs, document_tokens
 from scipy.sparse import csr_matrix
 from timing import Timer
-
-import results
 
 N_DOCS, N_WORDS, N_DISTINCT = 11_000, 10_000, 100  # of the synthetic corpus
 N_SCORED = 3000

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import results
 from counts import COUNTS, Work
 from rates import (
     choices,
@@ -45,7 +46,6 @@ from rates import (
     stream,
 )
 
-import results
 from bigtopic import kernels
 from bigtopic.state.contract.kernels import statistics_dtype
 from bigtopic.types import Docs, Hyper, Kernel, View

@@ -19,9 +19,8 @@ from typing import Any
 
 import corpora
 import numpy as np
-from timing import Sample, Timer
-
 import results
+from timing import Sample, Timer
 
 HEAD = ("method", "settings", "nats per token", "NPMI", "diversity", "seconds", "tokens a second", "passes")
 OTHERS = ("author topic", "dual")  # families of other models

@@ -20,11 +20,10 @@ from typing import Any
 
 import corpora
 import numpy as np
+import results
 from curves import Heat
 from peers import PEERS, Task, tomotopy_model, tomotopy_topics
 from timing import Timer
-
-import results
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -22,7 +22,6 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-
 import results
 
 N_WORDS, N_TOPICS, LENGTH = 20_000, 100, 30

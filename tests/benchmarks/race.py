@@ -18,11 +18,10 @@ from typing import Any
 
 import corpora
 import numpy as np
+import results
 from curves import Curve, Heat
 from peers import PEERS
 from timing import Timer, Timing
-
-import results
 
 ONLY_ON = {"gensim-authors": (), "spark": ("demo",)}  # elsewhere they must be named
 HEAD = (

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-
 import results
+from scipy import sparse
 
 MODES = ("graphs", "sent", "whole")
 METHOD = "online-vb"

@@ -21,9 +21,9 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import results
 from sampling import run_watched
 
-import results
 from bigtopic.datasets import KnownLDA
 
 TRUTH = KnownLDA(

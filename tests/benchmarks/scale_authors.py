@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import results
 from sampling import run_watched
 
-import results
 from bigtopic.datasets import KnownAuthors
 
 N_WORDS, N_TOPICS, AUTHORS_PER_DOC, MEAN_LENGTH = 50_000, 100, 3, 50

@@ -21,9 +21,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import results
 from sampling import run_watched
 
-import results
 from bigtopic.datasets import KnownDual
 
 RECORDS_OF_A_ROW, COLUMNS_OF_ROWS = 404, 4 / 9

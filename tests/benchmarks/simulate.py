@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 import replicas
-
 import results
+
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning.tasks import ShareTask, SliceTask

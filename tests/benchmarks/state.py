@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import results
 import zarr
 from numba import njit
 from scipy.sparse import coo_array
 from timing import Timer, Timing
 
-import results
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.kernels.support.random import key, uniform

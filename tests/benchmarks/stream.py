@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-
 import results
+from scipy.optimize import linear_sum_assignment
 
 N_TOPICS, N_WORDS, LENGTH = 20, 200, 20
 SPARE = 2  # topics of the truth that are empty at first: the half of the one that splits, and the one that is born

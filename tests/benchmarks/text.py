@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import results
 from sklearn.feature_extraction.text import CountVectorizer
 from timing import Timer
 
-import results
 from bigtopic.corpus.readers.base import CHUNK_DOCS
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.datasets import docstrings

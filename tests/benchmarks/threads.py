@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import corpora
-from timing import Timer, Timing
-
 import results
+from timing import Timer, Timing
 
 BATCH_SIZE = 500
 DRAWN = 250_000  # documents

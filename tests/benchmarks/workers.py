@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 import replicas
-
 import results
+
 from bigtopic.wording import counted
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -95,9 +95,12 @@ class RunningMean(Forwarding):
     @contextmanager
     def following(self, ids: np.ndarray | None, decay: np.ndarray) -> Iterator[None]:
         """In this context, the array decays, and changes in these rows (all rows for None); the mean stays."""
-        if (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE:
+        ids = self.base.rows_of(ids)
+        whole = len(ids) == self.n_rows  # what would move in turn is moved at once
+        far = (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE
+        if whole or far:
             self._flush()
-        ids, factor = self.base.rows_of(ids), self._factor
+        factor = self._factor
         moves = factor.any()
         before = _statistics(self.base, ids) if moves else np.zeros(0)
         yield

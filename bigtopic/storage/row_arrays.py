@@ -2,7 +2,8 @@
 
 A Zarr v3 array of uncompressed chunks of one length: where a row lies follows from its number, so writers of different
 rows touch different bytes of the files. Any Zarr reader opens it. A range costs one open file for each chunk, some
-tens of microseconds, and what the system takes to copy it.
+tens of microseconds, and what the system takes to copy it. Chunks lie beside the metadata, because a folder can take
+milliseconds to remove.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.place import Place
-from bigtopic.storage.zarr_metadata import ROOT, chunk_file, chunk_numbers
+from bigtopic.storage.zarr_metadata import ROOT, chunk_numbers
 
 __all__ = ["DTYPES", "RowArray"]
 
@@ -81,7 +82,7 @@ class RowArray:
             "shape": [self.n_rows, *self.row_shape],
             "data_type": dtype.name,
             "chunk_grid": _configured("regular", chunk_shape=[self._chunk_rows, *self.row_shape]),
-            "chunk_key_encoding": _configured("default", separator="/"),
+            "chunk_key_encoding": _configured("default", separator="."),
             "fill_value": dtype.type(self.fill).item(),
             "codecs": [{"name": "bytes", **endian}],
             "attributes": {},
@@ -136,7 +137,7 @@ class RowArray:
             yield number, first - number * size, slice(first - start, last - start)
 
     def _chunk(self, number: int) -> Place:
-        return chunk_file(self.place, number, 1 + len(self.row_shape))
+        return self.place / (f"c.{number}" + ".0" * len(self.row_shape))
 
 
 def _configured(name: str, **configuration: object) -> dict[str, object]:

@@ -159,7 +159,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("name", ["labels/c/0", ".checksums/c/0/0"])
+@pytest.mark.parametrize("name", ["labels/c.0", ".checksums/c.0.0"])
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, saved, expected, tmp_path):
     path = tmp_path / "run.ckpt"
@@ -198,7 +198,7 @@ def test_a_group_that_no_version_can_do_without_is_named(corpus, saved, tmp_path
 def test_labels_that_no_version_can_do_without_are_named(corpus, saved, tmp_path):
     path = tmp_path / "run.ckpt"
     saved("stateful", path, 12)
-    (file,) = path.glob("documents/pass-1/*/labels/c/0")
+    (file,) = path.glob("documents/pass-1/*/labels/c.0")
     DAMAGE["changed"](file)
     before = contents(path)
     with pytest.raises(

@@ -173,8 +173,8 @@ def test_a_missing_chunk_is_named(tmp_path):
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     begin(state, documents)
     remember(state, documents, FIRST, 2, mark=7)
-    (tmp_path / "state/pass-1" / state.files.parts[0].key / "labels/c/1").unlink()
-    with pytest.raises(CorpusDamaged, match=r"labels/c/1 is missing; .* fit the model again"):
+    (tmp_path / "state/pass-1" / state.files.parts[0].key / "labels/c.1").unlink()
+    with pytest.raises(CorpusDamaged, match=r"labels/c.1 is missing; .* fit the model again"):
         state.read(0, 0, 40, SECOND)
 
 
@@ -192,7 +192,7 @@ def test_what_was_changed_is_not_believed_by_slices_of_any_size(tmp_path, name):
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     cursor = remember(state, documents, begin(state, documents), 2, mark=1)
     array = tmp_path / f"state/pass-1/{state.files.parts[0].key}/{name}"
-    change_a_byte(array / ("c/1" if name == "labels" else "c/1/0"), 1)
+    change_a_byte(array / ("c.1" if name == "labels" else "c.1.0"), 1)
     damaged = {}
     for size in (1, 3, 10, 40):
         for start in range(0, 40, size):

@@ -68,6 +68,16 @@ def test_it_is_the_mean_at_any_decay(dtype, decay, folds):
     check(averaged(random_array(dtype)), update, 300)
 
 
+@pytest.mark.parametrize("dtype", DTYPES[:2])
+@pytest.mark.parametrize("decay", [1.0, 0.7])
+def test_it_is_the_mean_where_all_rows_move_in_some_updates(dtype, decay):
+    def update(array, step):
+        rows = range(N_ROWS) if step % 3 else [step % N_ROWS]
+        array.add(random_stats(seed=step, ids=rows), 1.0 - decay / 2, decay)
+
+    check(averaged(random_array(dtype)), update, 100)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_it_is_the_mean_of_whatever_a_scheme_does(dtype):
     """Columns that decay differently or are cleared, rows that fade, several changes in an update, folds."""

@@ -112,6 +112,7 @@ def make_run(
         asynchronous=asynchronous,
         staleness=staleness,
         half_life=half_life,
+        later_phase=model.cursor.phase > 0,
     )
     return Run(corpus.parts, plan, work, settings)
 

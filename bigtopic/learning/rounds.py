@@ -47,7 +47,7 @@ def step(
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
     _step(params.arrays, stats, number, settings, means, largest_step, missed)
     for mean in means.values():
-        mean.count()
+        mean.count(settings.later_phase)
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
 

@@ -36,6 +36,7 @@ class Settings:
     asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
     staleness : updates that a minibatch may miss then, at most; None for no bound
     half_life : documents after which a document weighs half as much; None to forget as the schemes say
+    later_phase : whether the arrays, and their means, began with those of another phase
     """
 
     schemes: Mapping[str, Scheme]
@@ -51,6 +52,7 @@ class Settings:
     asynchronous: bool = False
     staleness: int | None = None
     half_life: float | None = None
+    later_phase: bool = False
 
     def retained(self, n_docs: int, largest_step: float) -> float | None:
         """The share of what was learned that an update of so many documents leaves; see `RoundInfo`."""

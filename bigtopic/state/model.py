@@ -20,7 +20,7 @@ from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import COUNT, mean_of
+from bigtopic.state.running_mean import mean_of, n_updates
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 
@@ -75,10 +75,8 @@ class TopicModel:
     def first_estimate(self) -> int:
         """The update of the phase with which those who read the model get its topics: of a later phase that averages,
         the first one that its mean counts; the next one where none does yet."""
-        count = self.params.arrays.get(f"{self.topic_words_name}.{COUNT}")
-        if self.cursor.phase == 0 or count is None:
-            return 0
-        return self.cursor.step + 1 - int(count.first_row()[0])
+        n = n_updates(self.params.arrays, self.topic_words_name) if self.cursor.phase else None
+        return 0 if n is None else self.cursor.step + 1 - n
 
     @property
     def vocabulary(self) -> Vocabulary:

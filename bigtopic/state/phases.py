@@ -1,8 +1,7 @@
 """From one phase of a method to the next: a model that begins with the topics of another.
 
 The next phase begins with the tokens of each topic, n_kv of word v in topic k: where it counts documents alone, they
-are what it draws the first labels from. Until a phase that averages has a mean of its own, its mean is the topics of
-the phase before.
+are what it draws the first labels from. The mean of a phase that averages begins with the topics of the phase before.
 """
 
 from __future__ import annotations

@@ -16,9 +16,13 @@ becomes 0. With decays of 1 - rho, this is once in about 20 / rho updates, as ra
 
 Weights are averaged, so a topic counts in proportion to its weight at the time; the prior is the latest one.
 
+A mean may begin with an array that is not an update of its own (`begin_means`). It then rises: this array counts as the
+first three updates, and the i-th of all weighs in proportion to i, so that n = (i + 1) / 2. At no time is the mean far
+behind, nor is it a single update.
+
 References: Polyak and Juditsky (1992), "Acceleration of stochastic approximation by averaging"; Xu (2011), "Towards
 optimal one pass large scale learning with averaged stochastic gradient descent", for a mean that is
-read once.
+read once; Shamir and Zhang (2013), "Stochastic gradient descent for non-smooth optimization", for one that rises.
 """
 
 from __future__ import annotations
@@ -34,10 +38,10 @@ from bigtopic.state.contract.scheme_steps import checked
 from bigtopic.state.lazy_array import SMALLEST_SCALE, Forwarding, LazyArray
 from bigtopic.types import ArraySpec, AxisStats
 
-__all__ = ["COUNT", "MEAN", "RunningMean", "begin_means", "mean_of", "specs"]
+__all__ = ["COUNT", "MEAN", "RunningMean", "begin_means", "mean_of", "n_updates", "specs"]
 
 MEAN, COUNT = "running_mean", "n_averaged"  # of "<array>.<name>": c, whose prior is a; and n
-NEXT_TO_NOTHING = 2.0**-30  # of an update: the weight of what a mean begins with
+BEFORE = 3  # updates: the weight of what a mean begins with
 LARGEST = 1e8  # of a: the mean is exact to this many roundings of double precision
 BLOCK_ROWS = 1 << 12
 
@@ -64,8 +68,14 @@ def begin_means(arrays: Mapping[str, LazyArray], name: str, statistics: np.ndarr
         mean, n_averaged = arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"]
         mean.raw[:, : statistics.shape[1]] = statistics
         mean.fold()
-        n_averaged.raw[0, 0] = NEXT_TO_NOTHING
+        n_averaged.raw[0, 0] = (BEFORE + 1) / 2
         n_averaged.fold()
+
+
+def n_updates(arrays: Mapping[str, LazyArray], name: str) -> int | None:
+    """How many updates the mean of an array that was begun counts; None where the array has no mean."""
+    count = arrays.get(f"{name}.{COUNT}")
+    return None if count is None else int(2 * count.first_row()[0]) - 1 - BEFORE
 
 
 class RunningMean(Forwarding):
@@ -75,7 +85,7 @@ class RunningMean(Forwarding):
     ----------
     array : in the equations x
     rest : in the equations c; its prior is a
-    n_averaged : a single number, in the equations n
+    n_averaged : a single number, in the equations n: how many updates weigh as much as the latest
     """
 
     def __init__(self, array: LazyArray, rest: LazyArray, n_averaged: LazyArray) -> None:
@@ -115,11 +125,11 @@ class RunningMean(Forwarding):
         self._flush()
         self.base.fold()
 
-    def count(self) -> None:
-        """Include the array as it is now in the mean."""
-        one = np.zeros((1, self._n_averaged.n_columns))
-        one[0, 0] = 1.0
-        self._n_averaged.add(AxisStats(None, one))
+    def count(self, rises: bool = False) -> None:
+        """Include the array as it is now in the mean; `rises` where that was begun."""
+        more = np.zeros((1, self._n_averaged.n_columns))
+        more[0, 0] = 0.5 if rises else 1.0
+        self._n_averaged.add(AxisStats(None, more))
         share = 1.0 / self._n_averaged.first_row()[0]
         self._rest.decay(np.full(self.n_columns, 1.0 - share))
         self._set_factor((1.0 - share) * self._factor + share)

@@ -36,10 +36,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     METHOD: {},
     "online phase alone": {"options": {"sampling.max_iter": 0}},
     "steps of online-cvb0": {"options": {"learning_decay": 0.7, "end": 0.0}},
-    "from random labels": {"method": "cgs", "max_iter": 40, "average": 0.5, "options": {"sweeps": 5}},
+    "from random labels": {"method": "cgs", "max_iter": 40, "average": 0.5, "options": {"sweeps": 3}},
     "the last sample": {"options": {"sampling.average": 0.0}},
     "mean of the last quarter": {"options": {"sampling.average": 0.25}},
-    "one sweep per pass": {"options": {"sampling.sweeps": 1, "sampling.max_iter": 200}},
+    "one sweep per pass": {"options": {"sampling.sweeps": 1}},
     "learned prior of documents": {"learn_doc_topic_prior": "asymmetric"},
 }
 RACE = (

@@ -195,9 +195,9 @@ def test_options_of_phases_are_checked_before_anything_is_learned(options, messa
 
 def test_methods_list_the_options_of_phases():
     rows = {row["option"]: row for row in settings_of(bt.methods.get("auto"))}
-    assert rows["sampling.max_iter"]["default"] == 40 and rows["sampling.sweeps"]["default"] == 5
+    assert rows["sampling.max_iter"]["default"] == 40 and rows["sampling.sweeps"]["default"] == 3
     assert all(row["meaning"] for row in rows.values())
-    assert "sampling.average = 0.5 (learning)" in repr(bt.methods("auto"))
+    assert "sampling.average = 1.0 (learning)" in repr(bt.methods("auto"))
 
 
 @pytest.mark.parametrize("counts", [X * 0.7, X.multiply(1.5).tocsr()])
@@ -238,7 +238,7 @@ def test_a_phase_that_is_left_out_says_so_where_it_was_given_options(options, sa
 
 
 def test_average_is_of_each_phase():
-    for average, expected in [(None, 0.5), (0, 0.0), (0.25, 0.25), (True, 1.0)]:
+    for average, expected in [(None, 1.0), (0, 0.0), (0.25, 0.25), (True, 1.0)]:
         estimator = bt.LDA(4, method="auto", average=average)
         assert [phase.method.average for phase in estimator._later_phases()] == [expected]
         assert estimator._method_and_options()[0].average == float(average or 0)

@@ -349,8 +349,11 @@ def test_topics_of_the_phase_before_stay_until_the_mean_begins(documents, tmp_pa
         np.testing.assert_array_equal(loaded.transform(documents), cut.transform(documents))
 
 
-def test_the_mean_is_that_of_the_updates_since_it_began(documents):
-    """Of whole counts, so that nothing but rounding is lost."""
+def test_the_mean_rises_from_the_topics_of_the_phase_before(documents):
+    """Of whole counts, so that nothing but rounding is lost. What it begins with counts as the first three samples, and
+    each sample in proportion to its number."""
+    prior = get("online-cvb0").prior("topic_word_prior", 4)
+    online = phased(options={"sampling.max_iter": 0}).fit(documents).components_ - prior
     samples = []
 
     def look(event):
@@ -360,10 +363,8 @@ def test_the_mean_is_that_of_the_updates_since_it_began(documents):
 
     model = phased(callbacks=[look], options={"sampling.average": 0.75, "sampling.batch_size": 120})
     model.fit(documents)
-    mean = np.mean(samples[1:], axis=0).T
-    np.testing.assert_allclose(
-        model.components_ - get("online-cvb0").prior("topic_word_prior", 4), mean, atol=1e-5
-    )
+    mean = (1 + 2 + 3) * online + sum(i * sample.T for i, sample in zip((4, 5, 6), samples[1:], strict=True))
+    np.testing.assert_allclose(model.components_ - prior, mean / 21, rtol=1e-5, atol=1e-5)
 
 
 def test_time_that_is_up_in_the_second_phase_leaves_valid_topics(documents):

@@ -37,10 +37,10 @@ _SAMPLING = replace(
     complexity=_ONLINE.complexity,
     use=_ONLINE.use,
     paper=_ONLINE.paper,
-    options={"sweeps": 5},
+    options={"sweeps": 3},
     max_iter=40,
     enough_tokens=4e8,
-    average=0.5,
+    average=1.0,
     aliases=(),
 )
 

@@ -36,7 +36,7 @@ class Settings:
     asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
     staleness : updates that a minibatch may miss then, at most; None for no bound
     half_life : documents after which a document weighs half as much; None to forget as the schemes say
-    later_phase : whether the arrays, and their means, began with those of another phase
+    later_phase : whether the arrays, and their means, began with the topics of another phase
     """
 
     schemes: Mapping[str, Scheme]

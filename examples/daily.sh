@@ -20,11 +20,11 @@ else
     bigtopic ingest "$DAY" "$CORPUS"
 fi
 
-# Topics, from the new documents alone.
+# Topics, from the new documents alone; the default method would then sample anew from all of them.
 if bigtopic info "$MODEL" > /dev/null 2>&1; then
     bigtopic train "$CORPUS" "$MODEL" --continue-from "$MODEL" --overwrite
 else
-    bigtopic train "$CORPUS" "$MODEL" --topics "$TOPICS"
+    bigtopic train "$CORPUS" "$MODEL" --topics "$TOPICS" --method online-cvb0
 fi
 
 # The topics of today's documents as a table, and the page.

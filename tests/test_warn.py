@@ -19,7 +19,7 @@ def of_unknown_words() -> None:
 
 
 def of_a_decay() -> None:
-    bt.LDA(2, max_iter=1, learning_decay=0.5, client=False, progress=False).fit(TEXTS)
+    bt.LDA(2, method="online-cvb0", learning_decay=0.5, client=False, progress=False).fit(TEXTS)
 
 
 def of_markup() -> None:

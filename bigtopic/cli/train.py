@@ -51,7 +51,7 @@ _SHAPE = Choice(["symmetric", "asymmetric"])
 @option(
     "--method",
     shell_complete=completed(lambda: import_module("bigtopic.methods").names()),
-    help="Learning method, see 'bigtopic methods'; the default suits most corpora.",
+    help="Learning method, see 'bigtopic methods'; default auto, which suits most corpora.",
 )
 @option(
     "--passes",

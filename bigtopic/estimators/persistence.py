@@ -11,7 +11,7 @@ from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.support.preparation import check_settings
-from bigtopic.methods import Method
+from bigtopic.methods import Method, get
 from bigtopic.state.checkpoints.versions import load_newest
 
 __all__ = ["KINDS", "kind_for", "load_model"]
@@ -73,7 +73,9 @@ def load_model(
         raise ModelError(
             f"the model at {url} is damaged: it has {len(labels)} labels of {model.n_components} topics"
         )
-    estimator.method = method or estimator.method
+    # An earlier version, which learned the model, had another default.
+    was_default = estimator.method is None and get(None).name != model.method.name
+    estimator.method = method or (model.method.name if was_default else estimator.method)
     estimator._model, estimator._labels = model, labels
     estimator.n_docs_seen_, estimator.n_iter_ = extra.get("n_docs_seen", 0), extra.get("n_iter", 0)
     estimator.run_, estimator._pair_words = extra.get("run"), extra.get("pair_words")

@@ -20,7 +20,7 @@ from bigtopic.support.aliases import METHODS, of_attribute
 
 __all__ = ["DEFAULT", "FAMILIES", "TABLE", "find"]
 
-DEFAULT = "online-cvb0"
+DEFAULT = "auto"
 
 
 def _rows(family: str) -> tuple[Method, ...]:

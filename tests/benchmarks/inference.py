@@ -121,7 +121,7 @@ def train(counts: Any, n_components: int) -> Trained:
     """A default model of these documents."""
     from bigtopic.estimators.lda import LDA
 
-    model = LDA(n_components, client=False, n_threads=2, progress=False).fit(counts)
+    model = LDA(n_components, method="online-cvb0", client=False, n_threads=2, progress=False).fit(counts)
     return Trained(model, model.components_.astype(np.float64), float(model.doc_topic_prior_[0]))
 
 

@@ -1,7 +1,7 @@
 """Every learning method of LDA on the same documents: held-out score, coherence, diversity, time; at two settings each.
 
-"paper" are the settings of the table of methods. "ours" are the priors of the default method where a method has
-them, and where it has a step size also the default's minibatches, passes and step size. All are scored by one
+"paper" are the settings of the table of methods. "ours" are the priors of `online-cvb0` where a method has
+them, and where it has a step size also its minibatches, passes and step size. All are scored by one
 evaluator on the same held-out tokens. What is measured is kept in a folder, so that a run that was ended goes on.
 
     python -m tests.benchmarks methods --data FOLDER --json FILE [--draw]
@@ -63,10 +63,10 @@ class Trial:
         enough = 2.3 * LEAST_TOKENS * corpus.n_docs / corpus.n_tokens
         n_test = min(max(corpora.HELD_OUT[name], round(enough)), corpus.n_docs // 2)
         self.train, self.test = corpus.split(test_size=n_test, random_state=seed)
-        self.default = get(None)
+        self.default = get("online-cvb0")
 
     def judge(self, topics: Any) -> Any:
-        """Document completion with the default's prior for all methods."""
+        """Document completion with the prior of `online-cvb0` for all methods."""
         from bigtopic.evaluation import log_predictive
 
         prior = self.default.prior("doc_topic_prior", self.n_components)

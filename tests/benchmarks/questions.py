@@ -75,7 +75,9 @@ def make(folder: Path, n_docs: int) -> int:
 
     settings = {"keep_text": True, "max_df": 1.0, "client": False, "n_threads": 2}
     corpus = bt.ingest(records(n_docs), folder / "corpus.zarr", **settings)
-    model = bt.LDA(N_TOPICS, max_iter=1, client=False).fit(corpus.run(0, 5000, order="stored"))
+    model = bt.LDA(N_TOPICS, method="online-cvb0", max_iter=1, client=False).fit(
+        corpus.run(0, 5000, order="stored")
+    )
     model.save(folder / "model.zarr")
     settings = {"min_probability": 0.01, "top_k": None, "order": "source", "overwrite": False}
     url = write_topics(folder / "theta.zarr", drawn(corpus), corpus, N_TOPICS, **settings)

@@ -151,7 +151,12 @@ def run(
     from bigtopic import LDA, evaluate
 
     stream, found = Stream(n_calls, n_docs, np.random.default_rng(seed)), Found()
-    here: dict[str, Any] = {"client": False, "progress": False, "random_state": seed, "method": method}
+    here: dict[str, Any] = {
+        "client": False,
+        "progress": False,
+        "random_state": seed,
+        "method": method or "online-cvb0",
+    }
     size = N_TOPICS + SPARE + MORE
     model = LDA(size, half_life=half_life, max_words=max_words, **here)
     recent: list[Any] = []

@@ -150,6 +150,7 @@ def seconds(given: argparse.Namespace, client: Any) -> float:
     corpus = replicas.stored(given.folder, given.docs)
     n_replicas, n_updates = map(int, given.replicas.split("x"))
     settings = {"replicas": n_replicas, "replica_updates": n_updates, "progress": False, "client": client}
+    settings["method"] = "online-cvb0"
     if client is False:
         settings["n_threads"] = 1
         LDA(given.topics, max_iter=1, **settings).fit(np.ones((200, 50)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -22,7 +23,7 @@ def grown(tmp_path, source):
     )
     run("ingest", source, tmp_path / "c.zarr")
     options = ["--topics", 2, "--passes", 2, "--batch-size", 20, "--held-out", 0.1, "--patience", 5]
-    run("train", tmp_path / "c.zarr", tmp_path / "m.zarr", *options)
+    run("train", tmp_path / "c.zarr", tmp_path / "m.zarr", "--method", "online-cvb0", *options)
     run("ingest", tmp_path / "more.jsonl", tmp_path / "c.zarr", "--append")
     return tmp_path
 
@@ -44,6 +45,24 @@ def test_new_documents_are_learned_from_as_in_python(grown):
     np.testing.assert_array_equal(made.components_, python.components_)
     assert "fiddle" in made.vocabulary_ and made.max_time is None
     assert json.loads(run("info", grown / "n.zarr", "--json").output)["command"] is None
+
+
+def test_a_model_of_the_default_method_samples_anew_from_all_documents(grown):
+    new = f"; 40 of the 240 documents of {grown}/c.zarr were new\n"
+    anew = "then from all 240 in 40 passes of the sampling phase"
+    run("train", grown / "c.zarr", grown / "m.zarr", "--topics", 2, "--passes", 2, "--overwrite")
+    again = go_on(grown, "--overwrite", "--documents", "all", "--passes", 1, into="m.zarr").stderr
+    assert f"m.zarr learned from 240 documents in 1 pass, {anew}; 0 of" in again
+    model = bt.load_model(grown / "m.zarr")
+    assert model.n_iter_ == 2 + 40 + 1 + 40
+    model.run_["corpus"] |= {"documents": 200, "rows": 200}
+    model.save(grown / "m.zarr", overwrite=True)
+    assert go_on(grown, "--passes", 3).stderr.endswith(f"learned from 120 documents in 3 passes, {anew}{new}")
+    python = bt.load_model(grown / "m.zarr").set_params(client=False, progress=False)
+    python.update(grown / "c.zarr", max_iter=3)
+    np.testing.assert_array_equal(bt.load_model(grown / "n.zarr").components_, python.components_)
+    cut = go_on(grown, "--max-time", "0.0001s", into="cut.zarr").stderr
+    assert re.search(f"learned from \\d+ documents? in 1 pass, stopped by the time limit{new}$", cut)
 
 
 def test_a_job_of_every_day_replaces_its_model(grown):
@@ -102,10 +121,11 @@ def test_documents_needs_a_model(grown):
 
 
 def test_a_start_from_other_topics(grown):
-    run("train", grown / "c.zarr", grown / "n.zarr", "--topics", 2, "--passes", 1, "--init", grown / "m.zarr")
+    online = ["--method", "online-cvb0", "--topics", 2, "--passes", 1]
+    run("train", grown / "c.zarr", grown / "n.zarr", *online, "--init", grown / "m.zarr")
     made, python = (
         bt.load_model(grown / "n.zarr"),
-        bt.LDA(2, max_iter=1, init=str(grown / "m.zarr"), random_state=0),
+        bt.LDA(2, method="online-cvb0", max_iter=1, init=str(grown / "m.zarr"), random_state=0),
     )
     python.set_params(client=False, progress=False).fit(grown / "c.zarr")
     np.testing.assert_array_equal(made.components_, python.components_)

@@ -1,6 +1,7 @@
 """`bigtopic train` says that a run was cut short, and what it has learned by then."""
 
 import json
+import re
 import signal
 
 import pytest
@@ -54,7 +55,8 @@ def test_a_signal_is_said(number, by, code, n_updates, more, corpus, tmp_path, a
     told = run("train", corpus, tmp_path / "m.zarr", *LONG, *more, code=code)
     found = facts(tmp_path / "m.zarr")
     assert n_updates <= found["updates"] < 500 and found["tokens"] == 400 * found["updates"]
-    done = f"{found['passes']} of 50 passes ({found['updates']} updates, {found['tokens']:,.0f} tokens in "
+    done = f"{found['passes']} of 90 passes, in the online phase ("
+    done += f"{found['updates']} updates, {found['tokens']:,.0f} tokens in "
     assert told.stderr.startswith(f"stopped by {by} after {done}") and told.stderr.count("\n") == 1
     assert more or f"learned from       {found['tokens']:,.0f} tokens in " in told.stdout
 
@@ -68,9 +70,32 @@ def test_a_time_limit_is_said(corpus, tmp_path, after_updates):
     told = run("train", corpus, tmp_path / "m.zarr", *LONG, "--max-time", "60s")
     found = facts(tmp_path / "m.zarr")
     assert found["tokens"] == 400 * found["updates"] and found["seconds"] > 60
-    done = f"{found['passes']} of 50 passes ({found['updates']} updates, "
+    done = f"{found['passes']} of 90 passes, in the online phase ({found['updates']} updates, "
     assert told.stderr.startswith(f"stopped by the time limit after {done}")
     assert f" {found['tokens']:,.0f} tokens in " in run("info", tmp_path / "m.zarr").output
+
+
+def test_a_run_that_is_cut_in_a_later_phase_says_so(corpus, tmp_path, monkeypatch):
+    record = History.round_done
+
+    def done(self, report):
+        record(self, report)
+        if self._model.cursor.phase and report.cursor.pass_number == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(History, "round_done", done)
+    short = (*LONG[:2], "--passes", 2, *LONG[4:])
+    told = run("train", corpus, tmp_path / "m.zarr", *short, code=130)
+    passes = facts(tmp_path / "m.zarr")["passes"]
+    assert 4 <= passes < 42
+    assert told.stderr.startswith(f"stopped by Ctrl-C after {passes} of 42 passes, in the sampling phase (")
+
+
+def test_without_phases_there_are_passes_alone(corpus, tmp_path):
+    told = run(
+        "train", corpus, tmp_path / "m.zarr", *LONG, "--method", "online-cvb0", "--max-time", "0.0001s"
+    )
+    assert re.match(r"stopped by the time limit after \d+ of 50 passes \(", told.stderr)
 
 
 def test_nothing_is_said_of_a_complete_run(corpus, tmp_path):

@@ -111,7 +111,7 @@ def test_models_are_compared_with_the_reference(seeds, corpus):
         (["MODEL", "CORPUS", "--measure", "c-npmi"], "pass --keep-text to 'bigtopic ingest'"),
         (
             ["MODEL", "CORPUS", "--measure", "bound"],
-            "method 'online-cvb0' has no variational bound; ask for 'log-predictive'",
+            "method 'auto' has no variational bound; ask for 'log-predictive'",
         ),
     ],
 )

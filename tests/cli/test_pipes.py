@@ -76,7 +76,7 @@ def test_every_verb_prints_json(source, corpus, model, tmp_path):
     assert shown["documents"] == 200 and shown["topics"] == 2 and 200 <= shown["entries"] <= 400
     assert "200" in run("info", theta).output
     known = json.loads(run("info", model, "--json").output)["fingerprint"]
-    assert shown["model"]["topics"] == known and shown["model"]["method"] == "online-cvb0"
+    assert shown["model"]["topics"] == known and shown["model"]["method"] == "auto"
     assert f"fingerprint {known}" in run("info", theta).output and known in run("info", model).output
 
 

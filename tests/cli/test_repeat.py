@@ -95,7 +95,7 @@ def test_a_model_records_its_run(model, corpus):
         "rows": 200,
         "tokens": 4000.0,
     }
-    assert found["settings"]["validation"] == 0.1 and found["settings"]["method"] == "online-cvb0"
+    assert found["settings"]["validation"] == 0.1 and found["settings"]["method"] == "auto"
     assert found["versions"]["numpy"] == np.__version__
     assert found["ended"] == "max_iter" and found["score"] == facts(model)["score"] < 0
 
@@ -204,4 +204,4 @@ def test_a_run_that_is_terminated_is_written_and_exits_with_143(saved, corpus, t
 def test_options_of_another_model_are_refused(corpus, tmp_path):
     asked = ("train", corpus, tmp_path / "m.zarr")
     assert "--topics: method 'dual-mf'" in run(*asked, "--method", "dual-mf", "--topics", 3, code=2).output
-    assert "--row-topics: method 'online-cvb0'" in run(*asked, "--row-topics", 3, code=2).output
+    assert "--row-topics: method 'auto'" in run(*asked, "--row-topics", 3, code=2).output

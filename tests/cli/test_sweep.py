@@ -69,7 +69,7 @@ def test_authors_have_the_prior_of_documents(corpus):
         (["--method", "online-vb,author-vb"], "--method author-vb: learns another model than 'online-vb'"),
         (
             ["--topics", "2,3", "--row-topics", "2,3"],
-            "--row-topics: method 'online-cvb0' learns the model LDA",
+            "--row-topics: method 'auto' learns the model LDA",
         ),
         (["MODEL", "--topics", "2,3"], "pass --overwrite to replace it"),
     ],

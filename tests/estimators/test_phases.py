@@ -1,6 +1,7 @@
 """Estimators whose method has phases: what comes after a fit, options of later phases, and when these are left out."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -227,14 +228,29 @@ def test_more_topics_than_labels_have_numbers_for_leave_sampling_out():
     [
         ({"sampling.max_iter": 0}, ""),
         ({"sampling.max_iter": 0, "sampling.sweeps": 2}, "option sampling.max_iter is 0"),
-        ({"sampling.enough_tokens": 10}, "option sampling.enough_tokens is 10, too few for"),
+        ({"sampling.enough_tokens": 10}, "option sampling.enough_tokens is 10, too few for 10 passes over "),
     ],
 )
-def test_a_phase_that_is_left_out_says_so_where_it_was_given_options(options, said, capsys):
+def test_a_phase_that_is_left_out_says_so_unless_it_was_told_to_make_no_passes(options, said, capsys):
     model = bt.LDA(4, **{**SHORT, "options": options, "progress": None}).fit(X)
     line = "the sampling phase is left out"
     assert (said in (text := capsys.readouterr().err)) and (line in text) == bool(said)
     assert model._model.cursor.phase == 0 and model.n_iter_ == model.run_["passes"] == 2
+
+
+@pytest.mark.parametrize("n_tokens", [5.03e7, 4.1e7, 3e9])
+def test_a_corpus_that_is_too_large_for_a_phase_says_so_once(n_tokens, capsys):
+    from bigtopic.estimators.support import phases
+
+    model, corpus = bt.LDA(4), SimpleNamespace(n_tokens=n_tokens, parts=[])
+    assert not phases.phases_over(model._later_phases(), corpus, 4, None)
+    (line,) = capsys.readouterr().err.splitlines()
+    why = f"option sampling.enough_tokens is 4e+08, too few for 10 passes over {n_tokens:,.0f} tokens; "
+    assert line.startswith(f"the sampling phase is left out: {why}")
+    name, value = line.rpartition("; ")[2].removesuffix(" brings it back").split("=")
+    (phase,) = phases.phases_over(bt.LDA(4, options={name: float(value)})._later_phases(), corpus, 4, None)
+    assert phase.max_iter >= 10 and not capsys.readouterr().err
+    assert not phases.phases_over(model._later_phases(), corpus, 4, False) and not capsys.readouterr().err
 
 
 def test_average_is_of_each_phase():
@@ -286,6 +302,17 @@ def test_a_run_is_resumed_with_the_same_settings_of_phases_only(tmp_path):
         bt.LDA(4, **{"method": "auto", **changed}).fit(X, checkpoint=folder, resume=True)
     again = bt.LDA(4, **SHORT).fit(X, checkpoint=folder, resume=True)
     assert again.n_iter_ == 12 and again.run_["settings"]["options"] == {"sampling.max_iter": 10}
+
+
+def test_held_out_documents_are_scored_after_each_pass_of_the_default_method():
+    settings = {"max_iter": 3, "progress": False, "client": False, "n_threads": 1}
+    model = bt.LDA(4, validation=0.2, **settings).fit(X)
+    scores = [(row["phase"], row["pass"]) for row in model.history_ if "score" in row]
+    assert scores == [("online", n) for n in (1, 2, 3)] + [("sampling", n) for n in range(1, 41)]
+    train, test = bt.from_matrix(X).split(0.2, random_state=0)
+    alone = bt.LDA(4, **settings).fit(train)
+    np.testing.assert_array_equal(alone.components_, model.components_)
+    assert model.history_[-1]["score"] == alone.score(test) == model.run_["score"]
 
 
 def test_patience_and_scores_are_of_each_phase():

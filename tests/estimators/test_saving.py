@@ -41,6 +41,16 @@ def bits(model: LDA) -> bytes:
     return model.components_.tobytes()
 
 
+def test_a_model_of_an_earlier_default_goes_on_with_its_method(corpus, tmp_path):
+    model = fitted(corpus, method="online-cvb0").set_params(method=None)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr").set_params(client=False, n_threads=1)
+    assert loaded.method == "online-cvb0" and "phase" not in loaded.partial_fit(corpus[:50]).history_[-1]
+    assert {row.get("phase") for row in loaded.fit(corpus).history_} == {None}
+    fitted(corpus, options={"sampling.max_iter": 2}).save(tmp_path / "new.zarr")
+    assert load_model(tmp_path / "new.zarr").method is None
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_loaded_model_is_the_model(corpus, tmp_path, method):
     model = fitted(corpus, method=method)

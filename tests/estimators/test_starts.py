@@ -124,10 +124,11 @@ def test_a_declared_stream_has_its_mass_from_the_start():
 
 
 def test_a_stream_of_the_declared_size_is_a_pass(corpus):
+    online = {"method": "online-cvb0", **QUIET}
     for settings in ({}, {"total_samples": 300}):
-        stream = LDA(3, **settings, **QUIET).partial_fit(corpus)
+        stream = LDA(3, **settings, **online).partial_fit(corpus)
         np.testing.assert_array_equal(
-            stream.components_, LDA(3, max_iter=1, order="stored", **QUIET).fit(corpus).components_
+            stream.components_, LDA(3, max_iter=1, order="stored", **online).fit(corpus).components_
         )
 
 
@@ -166,7 +167,8 @@ def test_a_stream_learns_what_a_pass_does(documentation, declared):
     train, test = documentation
     differences = []
     for seed in range(4):
-        once = LDA(100, max_iter=1, order="stored", random_state=seed, **QUIET).fit(train)
+        alone = {"method": "online-cvb0", "max_iter": 1, "order": "stored", "random_state": seed}
+        once = LDA(100, **alone, **QUIET).fit(train)
         stream = LDA(100, total_samples=len(train) if declared else None, random_state=seed, **QUIET)
         for start in range(0, len(train), 100):
             stream.partial_fit(train.run(start, start + 100, order="stored"))
@@ -344,14 +346,15 @@ def test_seed_prior_takes_lists_words_and_vocabularies(corpus):
 
 
 def test_held_out_documents_are_scored_and_not_learnt_from(corpus):
-    model = LDA(3, batch_size=50, max_iter=3, validation=0.2, **QUIET).fit(corpus)
+    online = {"method": "online-cvb0", "batch_size": 50, "max_iter": 3, **QUIET}
+    model = LDA(3, validation=0.2, **online).fit(corpus)
     scores = [row["score"] for row in model.history_ if "score" in row]
     assert len(scores) == 3 and model.n_docs_seen_ == 240
     train, test = corpus.split(0.2, random_state=0)
-    alone = LDA(3, batch_size=50, max_iter=3, **QUIET).fit(train)
+    alone = LDA(3, **online).fit(train)
     np.testing.assert_array_equal(alone.components_, model.components_)
     assert scores[-1] == alone.score(test)
-    given = LDA(3, batch_size=50, max_iter=3, validation=test, evaluate_every=2, **QUIET).fit(train)
+    given = LDA(3, validation=test, evaluate_every=2, **online).fit(train)
     assert [row["score"] for row in given.history_ if "score" in row and row["step"] % 5 == 0][-1] == scores[
         -1
     ]
@@ -359,7 +362,8 @@ def test_held_out_documents_are_scored_and_not_learnt_from(corpus):
 
 
 def test_patience_ends_a_fit(corpus):
-    model = LDA(3, batch_size=50, max_iter=500, validation=0.2, patience=3, **QUIET).fit(corpus)
+    online = {"method": "online-cvb0", "batch_size": 50, "max_iter": 500, **QUIET}
+    model = LDA(3, validation=0.2, patience=3, **online).fit(corpus)
     scores = [row["score"] for row in model.history_ if "score" in row]
     assert model.n_iter_ < 500 and len(scores) - 1 - int(np.argmax(scores)) == 3
 

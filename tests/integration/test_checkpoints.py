@@ -41,6 +41,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import hosts
 from interrupted import HERE, KINDS, estimator, fit_saving_often
 
+ONLINE = {"method": "online-cvb0", **HERE}
+
 
 def bits(model):
     arrays = model._model.params.arrays
@@ -157,7 +159,7 @@ def test_patience_and_scores_are_those_of_an_undisturbed_run(corpus, tmp_path):
         "validation": 0.2,
         "evaluate_every": 5,
         "patience": 3,
-        **HERE,
+        **ONLINE,
     }
     undisturbed = bt.LDA(4, **settings).fit(corpus)
     path = tmp_path / "run.ckpt"
@@ -186,19 +188,19 @@ def test_a_tolerance_ends_a_resumed_run_where_it_ends_an_undisturbed_one(method,
 
 def test_another_run_is_refused_and_told_from_this_one(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+    bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     with pytest.raises(CorpusExists, match=r"holds a run already; pass resume=True"):
-        bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+        bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     with pytest.raises(ModelError, match=r"n_components was 4, is 5.*max_iter was 1, is 2"):
-        bt.LDA(5, max_iter=2, **HERE).fit(corpus, checkpoint=path, resume=True)
+        bt.LDA(5, max_iter=2, **ONLINE).fit(corpus, checkpoint=path, resume=True)
     with pytest.raises(ModelError, match=r"doc_topic_prior was None, is 'array"):
-        bt.LDA(4, max_iter=1, doc_topic_prior=[0.1] * 4, **HERE).fit(corpus, checkpoint=path, resume=True)
+        bt.LDA(4, max_iter=1, doc_topic_prior=[0.1] * 4, **ONLINE).fit(corpus, checkpoint=path, resume=True)
     with pytest.raises(
         ModelError, match=r"corpus\.documents was 300, is 299.*corpus\.content is another one"
     ):
-        bt.LDA(4, max_iter=1, **HERE).fit(corpus[:299], checkpoint=path, resume=True)
+        bt.LDA(4, max_iter=1, **ONLINE).fit(corpus[:299], checkpoint=path, resume=True)
     assert (
-        bt.LDA(4, max_iter=1, progress=False, n_threads=2).fit(corpus, checkpoint=path, resume=True).n_iter_
+        bt.LDA(4, max_iter=1, **{**ONLINE, "n_threads": 2}).fit(corpus, checkpoint=path, resume=True).n_iter_
         == 1
     )
 
@@ -206,7 +208,7 @@ def test_another_run_is_refused_and_told_from_this_one(corpus, tmp_path):
 def test_what_is_not_a_checkpoint_stays_as_it_is(corpus, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "dear.txt").write_text("dear")
-    model = bt.LDA(4, max_iter=1, **HERE).fit(corpus)
+    model = bt.LDA(4, max_iter=1, **ONLINE).fit(corpus)
     model.save(tmp_path / "model.zarr")
     for name in ("letters", "model.zarr"):
         before = sorted(path.name for path in (tmp_path / name).rglob("*"))
@@ -221,7 +223,7 @@ def test_a_link_that_leads_nowhere_is_named(corpus, tmp_path):
         with pytest.raises(
             CorpusExists, match=r"run is a symbolic link to .*gone, which is not there; make that"
         ):
-            bt.LDA(2, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+            bt.LDA(2, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -231,7 +233,7 @@ def test_a_path_through_a_file_is_refused(below, corpus, tmp_path):
     with pytest.raises(
         StoreError, match=r"cannot be locked: what should be a folder .* is a file; move that"
     ):
-        bt.LDA(2, max_iter=1, **HERE).fit(corpus, checkpoint=tmp_path / "file" / below)
+        bt.LDA(2, max_iter=1, **ONLINE).fit(corpus, checkpoint=tmp_path / "file" / below)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -261,27 +263,27 @@ def test_settings_that_cannot_be_meant(corpus, tmp_path):
     with pytest.raises(SettingError, match=r"'a\\x00b' is not a path: it has a null character; give"):
         bt.Checkpoint("a\0b")
     with pytest.raises(SettingError, match="needs random_state"):
-        bt.LDA(2, random_state=None, **HERE).fit(corpus, checkpoint=tmp_path / "x")
+        bt.LDA(2, random_state=None, **ONLINE).fit(corpus, checkpoint=tmp_path / "x")
     with pytest.raises(SettingError, match="needs checkpoint="):
-        bt.LDA(2, **HERE).fit(corpus, resume=True)
+        bt.LDA(2, **ONLINE).fit(corpus, resume=True)
     assert not list(tmp_path.iterdir())
 
 
 def test_one_process_at_a_time(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    other = bt.LDA(4, max_iter=2, **HERE)
+    other = bt.LDA(4, max_iter=2, **ONLINE)
 
     def intrude(event):
         if event.kind == "pass":
             with pytest.raises(CorpusLocked):
                 other.fit(corpus, checkpoint=path, resume=True)
 
-    bt.LDA(4, max_iter=2, callbacks=[intrude], **HERE).fit(corpus, checkpoint=path)
+    bt.LDA(4, max_iter=2, callbacks=[intrude], **ONLINE).fit(corpus, checkpoint=path)
 
 
 def test_versions_are_kept_and_a_damaged_one_is_passed_over(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    settings = {"batch_size": 20, "max_iter": 2, **HERE}
+    settings = {"batch_size": 20, "max_iter": 2, **ONLINE}
     checkpoint = bt.Checkpoint(path, rounds=1, keep=3)
     undisturbed = bt.LDA(4, **settings).fit(corpus)
     bt.LDA(4, callbacks=[interrupt_at(20)], **settings).fit(corpus, checkpoint=checkpoint)
@@ -321,7 +323,7 @@ def test_no_more_passes_of_labels_stay_than_the_versions_need(rounds, twelve_pas
 
 def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    model = bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+    model = bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     np.testing.assert_array_equal(bt.load_model(path).components_, model.components_)
     root = json.loads((path / "zarr.json").read_text())
     assert root["attributes"]["bigtopic-checkpoint"]["identity"]["settings"]["n_components"] == 4
@@ -333,28 +335,28 @@ def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
 
 def test_documents_and_models_that_are_given_are_compared_by_their_content(corpus, tmp_path):
     counts = np.kron(np.eye(2, dtype=int), np.full((20, 40), 3))
-    topics = [bt.LDA(4, max_iter=1, random_state=seed, **HERE).fit(corpus) for seed in (1, 2)]
+    topics = [bt.LDA(4, max_iter=1, random_state=seed, **ONLINE).fit(corpus) for seed in (1, 2)]
     for name, first, other in (
         ("validation", csr_matrix(counts), csr_matrix(counts[::-1])),
         ("init", topics[0], topics[1]),
     ):
         for value in (first, first):
             path = tmp_path / name
-            bt.LDA(4, max_iter=1, **{name: value}, **HERE).fit(corpus, checkpoint=path, resume=True)
+            bt.LDA(4, max_iter=1, **{name: value}, **ONLINE).fit(corpus, checkpoint=path, resume=True)
         with pytest.raises(ModelError, match=rf"resumed: {name} "):
-            bt.LDA(4, max_iter=1, **{name: other}, **HERE).fit(corpus, checkpoint=path, resume=True)
+            bt.LDA(4, max_iter=1, **{name: other}, **ONLINE).fit(corpus, checkpoint=path, resume=True)
 
 
 def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_path):
-    path, own = tmp_path / "run.ckpt", bt.methods.get("online-cvb0")
-    for method in (None, "online-cvb0", own, replace(own, summary="mine")):
+    path, own = tmp_path / "run.ckpt", bt.methods.get("auto")
+    for method in (None, "auto", own, replace(own, summary="mine")):
         bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
     schemes = {"topic_words": replace(own.schemes["topic_words"], learning_decay=0.6)}
     for method, what in (
-        (replace(own, schemes=schemes), r"schemes\.topic_words\.learning_decay was 0\.7, is 0\.6"),
+        (replace(own, schemes=schemes), r"schemes\.topic_words\.learning_decay was 0\.5, is 0\.6"),
         (replace(own, kernel=own.load_kernel()), r"kernel is another one"),
         (replace(own, init={"topic_words": ("gamma", None)}), r"init\.topic_words is another one"),
-        ("vb", r"name was 'online-cvb0', is 'vb'"),
+        ("vb", r"name was 'auto', is 'vb'"),
     ):
         with pytest.raises(ModelError, match=rf"cannot be resumed: settings\.method\.{what}\. Give"):
             bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
@@ -362,14 +364,14 @@ def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_pa
 
 def test_a_run_of_a_version_whose_methods_had_other_settings(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+    bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     root = json.loads((path / "zarr.json").read_text())
     method = root["attributes"]["bigtopic-checkpoint"]["identity"]["settings"]["method"]
     method["former"] = method.pop("average")
     (path / "zarr.json").write_text(json.dumps(root))
     what = r"method\.average is new since the run began; settings\.method\.former is gone since the run began"
     with pytest.raises(ModelError, match=rf"settings\.{what}\. Give .*the version of bigtopic included"):
-        bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
+        bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path, resume=True)
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -404,7 +406,7 @@ def test_a_checkpoint_of_an_earlier_version_opens_as_a_model_and_is_not_resumed(
 
 def test_an_earlier_checkpoint_of_a_method_that_remembers_nothing_learns_longer(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    settings = {"n_components": 3, "max_iter": 1, "random_state": 0, **HERE}
+    settings = {"n_components": 3, "max_iter": 1, "random_state": 0, **ONLINE}
     bt.LDA(**settings).fit(corpus, checkpoint=path)
     root = json.loads((path / "zarr.json").read_text())
     root["attributes"]["bigtopic-checkpoint"]["version"] = 1
@@ -419,7 +421,7 @@ def test_an_earlier_checkpoint_of_a_method_that_remembers_nothing_learns_longer(
 @pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])
 def test_a_run_that_cannot_begin_leaves_nothing(wrong, corpus, tmp_path):
     with pytest.raises(SettingError):
-        bt.LDA(4, **wrong, **HERE).fit(corpus, checkpoint=tmp_path / "folder" / "run.ckpt")
+        bt.LDA(4, **{**ONLINE, **wrong}).fit(corpus, checkpoint=tmp_path / "folder" / "run.ckpt")
     assert not list(tmp_path.iterdir())
 
 
@@ -540,7 +542,7 @@ def test_labels_that_are_lost_or_of_others_are_not_counted_again(corpus, tmp_pat
 def test_nothing_is_written_through_a_link_in_a_checkpoint(corpus, tmp_path):
     path, other = tmp_path / "run.ckpt", tmp_path / "other.zarr"
     estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
-    bt.LDA(2, max_iter=1, **HERE).fit(corpus).save(other)
+    bt.LDA(2, max_iter=1, **ONLINE).fit(corpus).save(other)
     (path / "step-000000000032").symlink_to(other)
     with pytest.raises(StoreError, match="symbolic link"):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
@@ -671,7 +673,7 @@ def test_settings_that_are_equal_are_the_same(corpus, tmp_path):
         [[1, 1, 1, 1], np.ones(4, np.int32), np.ones(4, np.uint8), np.ones(4), np.ones(4, np.float32)]
     ):
         options = {"mean_change_tol": np.float64(0.5) if number % 2 else 0.5}
-        bt.LDA(4, doc_topic_prior=prior, options=options, max_iter=1, **HERE).fit(
+        bt.LDA(4, doc_topic_prior=prior, options=options, max_iter=1, **ONLINE).fit(
             corpus, checkpoint=tmp_path / "run.ckpt", resume=True
         )
 

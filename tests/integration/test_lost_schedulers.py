@@ -141,7 +141,8 @@ def test_what_a_failing_cluster_leaves_is_saved(corpus, tmp_path, monkeypatch):
 def test_a_run_whose_scheduler_is_lost_is_saved(settings, corpus, lost, tmp_path, caplog):
     """Its last line says how to go on; Dask prints no page of tracebacks; on threads it goes on to the same bits."""
     caplog.set_level(logging.WARNING)
-    fixed = {"max_iter": 40, "random_state": 0, "progress": False, **settings}
+    online = {"method": "online-cvb0", "max_iter": 40, "random_state": 0, "progress": False}
+    fixed = {**online, **settings}
     checkpoint = bt.Checkpoint(tmp_path / "run", seconds=1000)
     with connected(lost) as client:
         model = bt.LDA(4, client=client, callbacks=[after(12, lost.kill)], **fixed)
@@ -167,7 +168,8 @@ def test_a_run_goes_on_when_its_scheduler_is_started_again(settings, corpus, los
         lost.kill()
         lost.begin()
 
-    fixed = {"max_iter": 40, "random_state": 0, "progress": False, **settings}
+    online = {"method": "online-cvb0", "max_iter": 40, "random_state": 0, "progress": False}
+    fixed = {**online, **settings}
     with connected(lost) as client:
         model = bt.LDA(4, client=client, callbacks=[after(12, restart)], **fixed).fit(corpus)
     assert model.n_iter_ == 40

@@ -65,7 +65,7 @@ def learn(corpus: Any, client: Any = None, mode: str = "whole", **limits: Any) -
 
 
 def fit_and_infer(corpus: Any, client: Any) -> tuple[bytes, bytes, float]:
-    model = LDA(4, max_iter=1, random_state=2, client=client, n_threads=1).fit(corpus)
+    model = LDA(4, method="online-cvb0", max_iter=1, random_state=2, client=client, n_threads=1).fit(corpus)
     return model.components_.tobytes(), model.transform(corpus).tobytes(), model.score(corpus)
 
 

@@ -157,7 +157,7 @@ def test_an_exchange_of_one_update_is_none(corpus):
     with pytest.warns(
         BigtopicWarning, match="a run of more than 31 updates, and this one has 31; choose more"
     ):
-        LDA(4, replicas=2, batch_size=9, max_iter=1, **QUIET).fit(corpus[: 31 * 9])
+        LDA(4, method="online-cvb0", replicas=2, batch_size=9, max_iter=1, **QUIET).fit(corpus[: 31 * 9])
 
 
 def test_replicas_begin_later_where_minibatches_have_few_entries_for_a_vocabulary(corpus, monkeypatch):
@@ -172,7 +172,9 @@ def test_replicas_begin_later_where_minibatches_have_few_entries_for_a_vocabular
 
 
 def test_one_replica_changes_no_bit(corpus):
-    usual, one = (LDA(4, batch_size=10, replicas=n, **QUIET).fit(corpus) for n in (None, 1))
+    usual, one = (
+        LDA(4, method="online-cvb0", batch_size=10, replicas=n, **QUIET).fit(corpus) for n in (None, 1)
+    )
     assert one.components_.tobytes() == usual.components_.tobytes()
 
 
@@ -180,7 +182,9 @@ def test_topics_are_about_as_good(corpus):
     train, test = corpus.split(test_size=60, random_state=0)
     scores = [
         bt.evaluate.log_predictive(
-            LDA(4, batch_size=5, max_iter=4, replicas=n, replica_updates=2, **QUIET).fit(train),
+            LDA(
+                4, method="online-cvb0", batch_size=5, max_iter=4, replicas=n, replica_updates=2, **QUIET
+            ).fit(train),
             test,
             client=False,
         )
@@ -201,7 +205,7 @@ def test_changes_that_do_not_add_up_are_refused(name, scheme, corpus):
 def test_learned_priors_are_refused(corpus):
     with pytest.raises(SettingError, match=r"replicas=2.*online-vb.*prior.*replicas=1"):
         LDA(4, method="online-vb", learn_topic_word_prior="symmetric", replicas=2, **QUIET).fit(corpus)
-    with pytest.raises(SettingError, match=r"online-cvb0' learns doc_topic_prior, which replicas cannot"):
+    with pytest.raises(SettingError, match=r"auto' learns doc_topic_prior, which replicas cannot"):
         LDA(4, learn_doc_topic_prior="symmetric", replicas=2, **QUIET).fit(corpus)
 
 

@@ -232,6 +232,8 @@ def cut_short(estimator: Any, terminated: bool) -> str:
         return ""
     by = "SIGTERM" if terminated else _CUT[run["ended"]]
     passes = f"{estimator.n_iter_:,} of {counted(run['passes'], 'pass', 'passes')}"
+    if phase := estimator._fitted().method.phase:
+        passes += f", in the {phase} phase"
     tokens, seconds = _learned(estimator) or (0.0, 0.0)
     done = f"{counted(estimator.n_batch_iter_, 'update')}, {counted(tokens, 'token')} in {seconds:.1f} s"
     return f"stopped by {by} after {passes} ({done})"
@@ -247,11 +249,24 @@ def went_on(estimator: Any, model: str, corpus: Any, n_new: int, n_passes: int) 
     """
     run = estimator.run_
     cut = f", stopped by {_CUT[run['ended']]}" if run["ended"] in _CUT else ""
-    read = (
-        f"{counted(int(run['counts']['n_docs']), 'document')} in {counted(n_passes, 'pass', 'passes')}{cut}"
-    )
-    n_docs = counted(corpus.n_docs, "document")
-    return f"{model} learned from {read}; {n_new:,} of the {n_docs} of {corpus.url} were new"
+    later = _later_passes(estimator)
+    n_read, n_docs = run["counts"]["n_docs"], counted(corpus.n_docs, "document")
+    if later:
+        first = run["phases"][0]["phase"]
+        n_read = next(row["n_docs"] for row in reversed(estimator.history_) if row["phase"] == first)
+    read = f"{counted(n_read, 'document')} in {counted(n_passes - sum(later.values()), 'pass', 'passes')}"
+    for phase, n in later.items():
+        read += f", then from all {corpus.n_docs:,} in {counted(n, 'pass', 'passes')} of the {phase} phase"
+    return f"{model} learned from {read}{cut}; {n_new:,} of the {n_docs} of {corpus.url} were new"
+
+
+def _later_passes(estimator: Any) -> dict[str, int]:
+    """{phase: passes} of the run of a fitted estimator, after the first phase of its method."""
+    model = estimator._fitted()
+    if not model.cursor.phase:
+        return {}
+    over = {phase["phase"]: phase["passes"] for phase in estimator.run_["phases"][1:]}
+    return {**over, model.method.phase: model.cursor.pass_number}
 
 
 def few_updates(estimator: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, log10
 from typing import Any
 
 import numpy as np
@@ -73,24 +74,34 @@ def phases_over(
 ) -> list[Phase]:
     """The phases that a fit of this corpus goes through, with their passes.
 
-    A line on standard error says of one that is left out why, unless `show` is False, or its size alone decides that
-    and no option was given to it.
+    A line on standard error says of one that is left out why, unless `show` is False, or its passes were set to 0 and
+    it was given no other option.
     """
     found = []
     for phase in phases:
         able = phase.over(corpus.n_tokens)
-        asked = bool({*phase.given} - {"max_iter"}) or bool(phase.max_iter and phase.given)
         why = _why_not_labelled(phase, corpus, components) if able.max_iter else ""
         if able.max_iter and not why:
             found.append(able)
             continue
-        if not why and asked:
-            name = f"{phase.method.phase}.{'enough_tokens' if phase.max_iter else 'max_iter'}"
-            why = f"option {name} is {phase.setting(name.partition('.')[2]):g}"
-            why += f", too few for {corpus.n_tokens:,.0f} tokens" if phase.max_iter else ""
+        if phase.max_iter and not why:
+            why = _why_too_large(phase, corpus.n_tokens)
+        elif {*phase.given} - {"max_iter"} and not why:
+            why = f"option {phase.method.phase}.max_iter is 0"
         if why:
             say(f"the {phase.method.phase} phase is left out: {why}", show)
     return found
+
+
+def _why_too_large(phase: Phase, n_tokens: float) -> str:
+    """Why a corpus has too many tokens for a phase, and the option that lets it have the fewest passes that it can."""
+    n_passes, name = min(phase.max_iter, LEAST_PASSES), f"{phase.method.phase}.enough_tokens"
+    unit = 10.0 ** (int(log10(n_passes * n_tokens)) - 1)
+    enough = ceil(n_passes * n_tokens / unit) * unit  # of two digits
+    return (
+        f"option {name} is {phase.setting('enough_tokens'):g}, too few for {n_passes} passes over {n_tokens:,.0f} "
+        f"tokens; {name}={enough:g} brings it back"
+    )
 
 
 def _why_not_labelled(phase: Phase, corpus: Corpus, components: int | Mapping[str, int]) -> str:

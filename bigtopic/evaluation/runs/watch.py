@@ -42,7 +42,8 @@ class Watch:
     >>> from bigtopic import LDA, from_matrix
     >>> from bigtopic.datasets import lda_corpus
     >>> corpus = from_matrix(lda_corpus(200, 40, 3, random_state=0).counts)
-    >>> model = LDA(3, max_iter=2, progress=False, callbacks=[Watch(corpus, "npmi")]).fit(corpus)
+    >>> here = {"max_iter": 2, "progress": False, "callbacks": [Watch(corpus, "npmi")]}
+    >>> model = LDA(3, method="online-cvb0", **here).fit(corpus)
     >>> [list(row["measures"]) for row in model.history_]
     [['npmi'], ['npmi']]
     """

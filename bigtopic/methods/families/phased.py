@@ -22,9 +22,10 @@ _ONLINE = replace(
             learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
         )
     },
-    summary="online-cvb0 with larger steps, then collapsed Gibbs sampling",
-    complexity="as online-cvb0, then topics of its document per token and sweep; 2 bytes per token on disk, twice",
-    use="the best topics of short texts and of corpora of up to 40 million tokens, given time",
+    summary="online-cvb0 with larger steps, then collapsed Gibbs sampling; the default",
+    complexity="as online-cvb0, then topics of its document per token and sweep, and 2 bytes per token on disk, twice; "
+    "beyond 40 million tokens as online-cvb0",
+    use="first choice for most corpora",
     paper="Asuncion et al. 2009; Foulds et al. 2013; Griffiths and Steyvers 2004",
     aliases=(),
 )

@@ -378,13 +378,16 @@ class TopicLearning(DocumentQuestions):
             }
         else:
             how = {name: phase.setting(name) for name in ("batch_size", "slice_size")}
+        workers = self._workers()
+        if phase is not None and phase.here:
+            workers["client"] = None
         done = train(
             self._fitted(),
             corpus,
             limits,
             order=order or self.order,
             total_docs=total,
-            **self._workers(),
+            **workers,
             saver=saver,
             half_life=half_life,
             before=before,

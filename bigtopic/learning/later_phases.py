@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from bigtopic.errors import SettingError, setting
@@ -13,6 +15,7 @@ from bigtopic.learning.memory.estimate import WorkerMemory, check_memory
 from bigtopic.learning.new_run import make_run
 from bigtopic.methods import Method
 from bigtopic.parallel.progress import say
+from bigtopic.parallel.shared_files import unshared
 from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import resolved, state_sizes
@@ -20,7 +23,7 @@ from bigtopic.state.model import TopicModel
 from bigtopic.state.phases import outline
 from bigtopic.wording import counted
 
-__all__ = ["LaterPhase", "check_later"]
+__all__ = ["LaterPhase", "check_later", "stays_here"]
 
 WORTH_SAYING = 10**7  # tokens that all phases read: some seconds
 MEGABYTE = 10**6
@@ -31,6 +34,7 @@ class LaterPhase(Protocol):
 
     number, method, options : see `state.phases.next_phase`
     max_iter : its passes
+    here : see `stays_here`
     """
 
     @property
@@ -41,9 +45,29 @@ class LaterPhase(Protocol):
     def max_iter(self) -> int: ...
     @property
     def options(self) -> Mapping[str, Any]: ...
+    @property
+    def here(self) -> bool: ...
 
     def setting(self, name: str) -> Any:
         """Its `batch_size`, `slice_size` and `tol`."""
+
+
+def stays_here(method: Method, client: Any, saved: CheckpointFolder | None, progress: bool | None) -> bool:
+    """Whether a phase runs on threads of this process because workers do not see the files in which it would remember
+    documents; says so. The topics are the same.
+
+    Parameters
+    ----------
+    saved : the folder that keeps the run, if it is kept
+    client, progress : see `train`
+    """
+    if client is None or method.load_kernel().state != "run":
+        return False
+    why = unshared(client, Path(tempfile.gettempdir() if saved is None else saved.path))
+    if why is not None:
+        remedy = "a checkpoint in a folder that all workers see lets it run on them"
+        say(f"the {method.phase} phase runs in this process: {why}; {remedy}", progress)
+    return why is not None
 
 
 def check_later(
@@ -76,7 +100,7 @@ def check_later(
         total += phase.max_iter
         state = DocumentState() if saved is None else saved.state_of(phase.number)
         try:
-            n_bytes = _needed(model, corpus, phase, state, client, n_threads)
+            n_bytes = _needed(model, corpus, phase, state, None if phase.here else client, n_threads)
         except SettingError as error:
             name = phase.method.phase
             raise SettingError(

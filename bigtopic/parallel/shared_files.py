@@ -17,7 +17,7 @@ from bigtopic.errors import ON_THREADS, ClusterError, CorpusDamaged, InputError
 from bigtopic.parallel import workers
 from bigtopic.storage.place import Place
 
-__all__ = ["corpus_in_reach", "files_in_reach", "in_sight_of", "require_shared", "shares_files"]
+__all__ = ["corpus_in_reach", "files_in_reach", "in_sight_of", "require_shared", "shares_files", "unshared"]
 
 _MANIFEST = "zarr.json"
 
@@ -49,11 +49,16 @@ def require_shared(client: Any, folder: Path, remedy: str) -> None:
     ClusterError
         Names the first of them, the folder, and the remedy.
     """
+    if (why := unshared(client, folder)) is not None:
+        raise ClusterError(f"{why}; {remedy}")
+
+
+def unshared(client: Any, folder: Path) -> str | None:
+    """Names the first worker that cannot use a folder of this process; None where all can."""
     for worker, usable in _look(client, [folder], 0o666, {}).items():
         if not usable:
-            raise ClusterError(
-                f"worker {worker} does not see the files of {folder}, or may not write there; {remedy}"
-            )
+            return f"worker {worker} does not see the files of {folder}, or may not write there"
+    return None
 
 
 def in_sight_of(places: Sequence[Place], task: Callable[[Any], Any], remedy: str) -> Callable[[Any], Any]:

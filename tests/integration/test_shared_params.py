@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+import tempfile
 import threading
 import time
 from contextlib import ExitStack
@@ -203,6 +204,25 @@ def test_document_state_needs_workers_that_see_it(corpus, other_host):
     model = new_model(toys.METHODS["labels"], 3, corpus.vocabulary, n_tokens=corpus.n_tokens)
     with pytest.raises(ClusterError, match=r"worker tcp://\S+ does not see .* client=False"):
         train(model, corpus, Limits(1), client=other_host)
+
+
+@private_files
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_phase_that_workers_cannot_see_the_files_of_runs_here(kept, corpus, other_host, tmp_path, capsys):
+    """By default: from a laptop to any cluster, the same call gives the same topics."""
+    found = []
+    for client in (False, other_host):
+        model = LDA(
+            4, max_iter=1, options={"sampling.max_iter": 4}, random_state=2, client=client, n_threads=1
+        )
+        model.fit(corpus, checkpoint=tmp_path / f"{bool(client)}" if kept else None)
+        assert model.history_[-1]["phase"] == "sampling"
+        found.append(model.components_.tobytes())
+    assert found[0] == found[1]
+    said = [line for line in capsys.readouterr().err.splitlines() if "runs in this process" in line]
+    folder = tmp_path / "True" if kept else tempfile.gettempdir()
+    assert len(said) == 1 and said[0].startswith("the sampling phase runs in this process: worker tcp://")
+    assert f"does not see the files of {folder}" in said[0] and "checkpoint in a folder" in said[0]
 
 
 @pytest.mark.slow

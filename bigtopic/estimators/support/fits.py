@@ -7,13 +7,14 @@ it goes on from the topics as they are, with the step size at which it ended.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.estimators.support import checkpoints, run_record
 from bigtopic.estimators.support.phases import Phase
-from bigtopic.learning.later_phases import check_later
+from bigtopic.learning.later_phases import check_later, stays_here
 from bigtopic.methods import get
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
@@ -46,11 +47,16 @@ def learn(
     spent = counts["seconds"] if counts is not None and not resumed else 0.0
     begun, reason = perf_counter() - spent, "max_iter"
     now = estimator._fitted()
+    workers = estimator._workers()
+    phases = [
+        phase and replace(phase, here=stays_here(phase.method, workers["client"], saved, estimator.progress))
+        for phase in phases
+    ]
     n_passes = {0: estimator._passes(corpus)} | {phase.number: phase.max_iter for phase in phases if phase}
     check_later(
         now, corpus, n_passes.get(now.cursor.phase, 0),
         [phase for phase in phases if phase is not None and phase.number > now.cursor.phase],
-        saved, **estimator._workers(), progress=estimator.progress,
+        saved, **workers, progress=estimator.progress,
     )  # fmt: skip
     for phase in phases:
         model, number = estimator._fitted(), 0 if phase is None else phase.number

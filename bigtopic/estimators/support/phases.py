@@ -38,6 +38,7 @@ class Phase:
     options : of its kernel
     settings : those given, such as "max_iter", in place of the method's
     given : names of all options that were given to it
+    here : whether it runs on threads of this process, although there is a client
     """
 
     number: int
@@ -45,6 +46,7 @@ class Phase:
     options: dict[str, Any]
     settings: Mapping[str, Any]
     given: Collection[str] = ()
+    here: bool = False
 
     def setting(self, name: str) -> Any:
         """The one given, or the method's."""

@@ -137,6 +137,11 @@ class CheckpointFolder:
         self._made: list[str] = []  # folders that were not there before
 
     @property
+    def path(self) -> str:
+        """Of the folder."""
+        return self._place.url
+
+    @property
     def run(self) -> str:
         """Tells this run from others, see `identity_hash`."""
         return identity_hash(self._identity)

@@ -125,7 +125,9 @@ def _phase(title: str, method: bt.Method, start: str = "") -> tuple[str, ...]:
         changed = {name: value for name, value in schemes.options(scheme).items() if value != usual[name]}
         own |= {f"{array}.{name}": value for name, value in changed.items()}
     if start:  # the page has those of the first phase in columns of another table
-        own |= {name: getattr(method, name) for name in ("max_iter", "average", "enough_tokens")}
+        own |= {
+            name: getattr(method, name) for name in ("max_iter", "average", "enough_tokens", "enough_length")
+        }
     values = ", ".join(f"`{start}{name}={value!r}`" for name, value in own.items())
     return title, f"`{learns.name}`", f"`{infers.name}`", ", ".join(moves), values
 

@@ -91,6 +91,8 @@ class Method:
     then : the phases after this one, each of which begins from the topics of the one before it
     enough_tokens : a phase of `then` makes fewer passes than `max_iter` once they have read so many tokens, and none
         where it would make fewer than 10; None always makes all
+    enough_length : mean tokens of a document for which a phase of `then` makes `max_iter` passes; shorter documents get
+        more in inverse proportion, up to five times as many; None always makes `max_iter`
     """
 
     name: str
@@ -120,6 +122,7 @@ class Method:
     phase: str = ""
     then: Sequence[Method] = ()
     enough_tokens: float | None = None
+    enough_length: float | None = None
 
     @property
     def phases(self) -> tuple[Method, ...]:

@@ -40,9 +40,10 @@ _STEP_SIZE = ("learning_decay", "learning_offset")
 
 # Of a phase after the first, beside those of its kernel and schemes: attributes of `Method`, and what they mean.
 PHASE_SETTINGS = {
-    "max_iter": "passes over the corpus at most; 0 leaves the phase out",
+    "max_iter": "passes over the corpus at most; 0 leaves the phase out. If given, as many for short documents",
     "average": "share of its updates, at the end, over which the topics are averaged, 0 to 1; 0 takes the latest",
     "enough_tokens": "fewer passes once they have read so many tokens, and none where fewer than 10 would be left",
+    "enough_length": "tokens of a document, on average; if they are fewer, up to five times as many passes",
     "batch_size": "largest number of documents per update",
     "slice_size": "largest number of documents per kernel call",
     "tol": "stop when a pass changes less than this",

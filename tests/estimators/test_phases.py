@@ -242,7 +242,7 @@ def test_a_phase_that_is_left_out_says_so_unless_it_was_told_to_make_no_passes(o
 def test_a_corpus_that_is_too_large_for_a_phase_says_so_once(n_tokens, capsys):
     from bigtopic.estimators.support import phases
 
-    model, corpus = bt.LDA(4), SimpleNamespace(n_tokens=n_tokens, parts=[])
+    model, corpus = bt.LDA(4), SimpleNamespace(n_tokens=n_tokens, n_docs=n_tokens // 200, parts=[])
     assert not phases.phases_over(model._later_phases(), corpus, 4, None)
     (line,) = capsys.readouterr().err.splitlines()
     why = f"option sampling.enough_tokens is 4e+08, too few for 10 passes over {n_tokens:,.0f} tokens; "
@@ -251,6 +251,24 @@ def test_a_corpus_that_is_too_large_for_a_phase_says_so_once(n_tokens, capsys):
     (phase,) = phases.phases_over(bt.LDA(4, options={name: float(value)})._later_phases(), corpus, 4, None)
     assert phase.max_iter >= 10 and not capsys.readouterr().err
     assert not phases.phases_over(model._later_phases(), corpus, 4, False) and not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("length", "options", "expected"),
+    [
+        (500, {}, 40),
+        (100, {}, 40),
+        (50, {}, 80),
+        (20, {}, 200),
+        (5, {}, 200),
+        (5, {"sampling.max_iter": 30}, 30),
+        (50, {"sampling.enough_length": 500}, 200),
+        (50, {"sampling.enough_tokens": 30_000}, 30),
+    ],
+)
+def test_short_documents_get_more_passes(length, options, expected):
+    (phase,) = bt.LDA(4, options=options)._later_phases()
+    assert phase.over(1000.0, 1000 // length).max_iter == expected
 
 
 def test_average_is_of_each_phase():

@@ -194,6 +194,10 @@ METHODS = {
         phases(replace(NEXT, enough_tokens=0)),
         r"then\[0\]: enough_tokens=0 must be a number above 0, or None",
     ),
+    "no length that is enough": (
+        replace(OWN, enough_length=0.0),
+        "enough_length=0.0 must be a number above 0",
+    ),
     "a text as tokens": (replace(OWN, enough_tokens="4e8"), "enough_tokens='4e8' must be a number above 0"),
     "tokens without end": (replace(OWN, enough_tokens=np.inf), "enough_tokens=inf must be a number above 0"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, log10
+from math import ceil, inf, log10
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from bigtopic.support.numbers import is_number, is_whole
 __all__ = ["Phase", "first_options", "n_passes", "n_updates", "phases_after", "phases_over"]
 
 LEAST_PASSES = 10  # fewer leave little to average
+MOST_TIMES = 5  # passes of a phase over short documents, against those over long ones
 _WHOLE = {"max_iter": 0, "batch_size": 1, "slice_size": 1}  # and the least
-_NUMBERS = {"tol": float("inf"), "average": 1.0, "enough_tokens": float("inf")}  # and the most
+_NUMBERS = {"tol": inf, "average": 1.0, "enough_tokens": inf, "enough_length": inf}  # and the most
 _LOOKED_AT = 1000  # documents of each part
 
 
@@ -57,13 +58,14 @@ class Phase:
         """Passes over the corpus."""
         return int(self.setting("max_iter"))
 
-    def over(self, n_tokens: float) -> Phase:
-        """This phase, with the passes that it makes over a corpus of so many tokens; 0 where it is left out."""
-        enough = self.setting("enough_tokens")
-        if enough is None or self.max_iter * n_tokens <= enough:
-            return self
-        affordable = int(enough / n_tokens)
-        n_passes = affordable if affordable >= LEAST_PASSES else 0
+    def over(self, n_tokens: float, n_docs: int) -> Phase:
+        """This phase, with the passes that it makes over so many tokens in so many documents; 0 where it is left out."""
+        n_passes, enough, length = self.max_iter, self.setting("enough_tokens"), self.setting("enough_length")
+        if length is not None and "max_iter" not in self.settings:
+            n_passes = int(n_passes * min(MOST_TIMES, max(1.0, length * n_docs / n_tokens)))
+        if enough is not None and n_passes * n_tokens > enough:
+            affordable = int(enough / n_tokens)
+            n_passes = affordable if affordable >= LEAST_PASSES else 0
         return replace(self, settings={**self.settings, "max_iter": n_passes})
 
     def begun(self, model: TopicModel) -> TopicModel:
@@ -81,7 +83,7 @@ def phases_over(
     """
     found = []
     for phase in phases:
-        able = phase.over(corpus.n_tokens)
+        able = phase.over(corpus.n_tokens, corpus.n_docs)
         why = _why_not_labelled(phase, corpus, components) if able.max_iter else ""
         if able.max_iter and not why:
             found.append(able)

@@ -41,6 +41,7 @@ _SAMPLING = replace(
     options={"sweeps": 3},
     max_iter=40,
     enough_tokens=4e8,
+    enough_length=100.0,
     average=1.0,
     aliases=(),
 )

@@ -59,7 +59,7 @@ class Phase:
         return int(self.setting("max_iter"))
 
     def over(self, n_tokens: float, n_docs: int) -> Phase:
-        """This phase, with the passes that it makes over so many tokens in so many documents; 0 where it is left out."""
+        """This phase, with its passes over so many tokens in so many documents; 0 where it is left out."""
         n_passes, enough, length = self.max_iter, self.setting("enough_tokens"), self.setting("enough_length")
         if length is not None and "max_iter" not in self.settings:
             n_passes = int(n_passes * min(MOST_TIMES, max(1.0, length * n_docs / n_tokens)))

@@ -106,9 +106,9 @@ class RunningMean(Forwarding):
     def following(self, ids: np.ndarray | None, decay: np.ndarray) -> Iterator[None]:
         """In this context, the array decays, and changes in these rows (all rows for None); the mean stays."""
         ids = self.base.rows_of(ids)
-        whole = len(ids) == self.n_rows  # what would move in turn is moved at once
+        most = 2 * len(ids) >= self.n_rows  # to follow them would cost more than all rows once
         far = (self._factor > LARGEST * decay).any() or self.base.scale_after(decay).min() < SMALLEST_SCALE
-        if whole or far:
+        if most or far:
             self._flush()
         factor = self._factor
         moves = factor.any()
@@ -139,7 +139,8 @@ class RunningMean(Forwarding):
         array: LazyArray = self.base
         factor = self._factor
         raw = np.empty(array.raw.shape, np.float64 if array.dtype.kind == "i" else array.dtype)
-        for ids in self._blocks():
+        for start in range(0, self.n_rows, BLOCK_ROWS):
+            ids = np.arange(start, min(start + BLOCK_ROWS, self.n_rows), dtype=np.int32)
             raw[ids] = _statistics(array, ids) * factor + _statistics(self._rest, ids)
         if array.normalised_over is not None:
             np.maximum(raw, 0.0, out=raw)  # what should be 0 may be less by rounding
@@ -157,16 +158,8 @@ class RunningMean(Forwarding):
         """Move the mean into c in every row, so that a is 0."""
         factor = self._factor
         if factor.any():
-            for ids in self._blocks():
-                self._rest.add(AxisStats(ids, _statistics(self.base, ids)), factor)
+            self._rest.add(AxisStats(None, self.base.raw), factor * self.base.scale)
             self._set_factor(np.zeros(self.n_columns))
-
-    def _blocks(self) -> list[np.ndarray]:
-        """All rows, some at a time."""
-        n = self.n_rows
-        return [
-            np.arange(start, min(start + BLOCK_ROWS, n), dtype=np.int32) for start in range(0, n, BLOCK_ROWS)
-        ]
 
 
 def _statistics(array: LazyArray, ids: np.ndarray) -> np.ndarray:

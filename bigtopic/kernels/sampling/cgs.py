@@ -9,8 +9,7 @@ R = 1 is collapsed Gibbs sampling. As R grows, the labels of a token come to be 
 iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and the labels of other slices
 as they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
 tokens that have one, so that the first sweep is a progressive start. Statistics: what the labels of a word have changed
-by. With R = 1, a pass may sweep the documents of a slice several times (`sweeps`); the labels of other slices are then
-as old as the pass.
+by. With R = 1, a call may sweep its documents several times (`sweeps`); other slices see the last labels.
 
 Taken out of a sum, a lone token leaves nothing of a tiny prior. So eta_v + N_kv and sum_v eta_v + N_k are at least
 1e-10.

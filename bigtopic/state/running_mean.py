@@ -12,8 +12,8 @@ with a factor a for each column. A move leaves the mean as it is; once an update
 
 Like x, c is lazily scaled: only the rows of D move. But a grows where x decays, and so does cancellation in a x + c.
 Before a passes `LARGEST`, x is rounded because its own scale is folded, or most rows move, c becomes the mean in every
-row, and a becomes 0. Where few rows move and decays are 1 - rho, this is once in about 20 / rho updates, as rarely as the
-scale of x is folded.
+row, and a becomes 0. Where few rows move and decays are 1 - rho, this is once in about 20 / rho updates, as rarely as
+the scale of x is folded.
 
 Weights are averaged, so a topic counts in proportion to its weight at the time; the prior is the latest one.
 

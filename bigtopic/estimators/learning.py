@@ -246,8 +246,8 @@ class TopicLearning(DocumentQuestions):
             corpus, run_record.first_new_row(self.run_, corpus) if first_new is None else first_new
         )
         later = self._phases_anew(corpus)
-        remembers = model.document_state is not None and not model.cursor.phase
-        needs_all = self._or_method("batch_size") is None or remembers
+        state = None if model.cursor.phase else model.document_state  # of the first phase
+        needs_all = self._or_method("batch_size") is None or state is not None
         if not new.n_docs and only_new:
             raise InputError(
                 f"there are no new documents: the model has learned from all {corpus.n_docs:,} of {corpus.url}"
@@ -255,8 +255,8 @@ class TopicLearning(DocumentQuestions):
         if only_new and not needs_all:
             return self._go_on(new, max_iter or 1, time=time, then=(later, corpus))
         n_earlier = corpus.n_docs - new.n_docs + run_record.n_gone(self.run_, corpus)
-        if model.document_state is not None and remembers:
-            model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
+        if state is not None:
+            state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
         n_passes = max_iter or self._passes(corpus)
         return self._go_on(corpus, n_passes, of_all=n_earlier > 0, time=time, then=(later, corpus))
 

@@ -70,9 +70,17 @@ class Settings:
 
     def averages(self, step: int) -> bool:
         """Whether the arrays after update `step` = 1, 2, ... belong to their means."""
-        if not self.average or self.n_steps is None:
-            return self.average > 0
-        return step > self.n_steps - round(self.average * self.n_steps)
+        return self.average > 0 and step >= self._first_averaged
+
+    @property
+    def first_estimate(self) -> int:
+        """The update from which on those who read the model get what the phase has learned; before it they get what the
+        means of a later phase begin with."""
+        return self._first_averaged if self.later_phase and self.average else 0
+
+    @property
+    def _first_averaged(self) -> int:
+        return 1 if self.n_steps is None else 1 + self.n_steps - round(self.average * self.n_steps)
 
 
 @dataclass(frozen=True)

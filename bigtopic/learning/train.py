@@ -281,10 +281,10 @@ class _Loop:
         return bool(kernel.bound) and bool(options.get("bound")) and self.run.plan.n_rounds == 1
 
     def _cut_before_a_score(self) -> bool:
-        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due. Of those that were due
-        before the mean of the phase began there is none."""
+        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due; none is where `_score`
+        leaves it out."""
         step = self.model.cursor.step
-        scored = max(self.history.scored_step, self.model.first_estimate - 1)
+        scored = max(self.history.scored_step, self.run.settings.first_estimate - 1)
         due = self.limits.next_score(scored)
         if not self.model.cursor.inside_pass and self.limits.score is not None:
             due = scored + 1  # at the end of every pass
@@ -352,7 +352,7 @@ class _Loop:
     def _score(self) -> bool:
         """Score the held-out documents; whether patience is over. Topics of the phase before have their score."""
         assert self.limits.score is not None
-        if self.model.has_no_estimate:
+        if self.model.cursor.step < self.run.settings.first_estimate:
             return False
         self.history.scored(self.limits.score(self.model))
         return self.limits.out_of_patience(self.history.scores)

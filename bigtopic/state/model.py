@@ -20,7 +20,7 @@ from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import mean_of, n_updates
+from bigtopic.state.running_mean import mean_of
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 
@@ -65,18 +65,6 @@ class TopicModel:
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the history of the phase that the model is in."""
         return [row for row in self.history if row.get("phase", "") == self.method.phase]
-
-    @property
-    def has_no_estimate(self) -> bool:
-        """Whether those who read the model still get the topics of the phase before: see `state.phases`."""
-        return self.first_estimate > self.cursor.step
-
-    @property
-    def first_estimate(self) -> int:
-        """The update of the phase with which those who read the model get its topics: of a later phase that averages,
-        the first one that its mean counts; the next one where none does yet."""
-        n = n_updates(self.params.arrays, self.topic_words_name) if self.cursor.phase else None
-        return 0 if n is None else self.cursor.step + 1 - n
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -1,7 +1,7 @@
 """From one phase of a method to the next: a model that begins with the topics of another.
 
 The next phase begins with the tokens of each topic, n_kv of word v in topic k: where it counts documents alone, they
-are what it draws the first labels from. The mean of a phase that averages begins with the topics of the phase before.
+are what it draws the first labels from. The means of a phase that averages begin with the arrays as they are then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import begin_means
+from bigtopic.state.running_mean import begin_mean
 
 __all__ = ["next_phase", "outline"]
 
@@ -31,8 +31,8 @@ def next_phase(model: TopicModel, number: int, method: Method, options: Mapping[
 
     Parameters
     ----------
-    number, method, options : of the next phase, one of `Method.then`; the method is for a run that begins with given
-        topics (`Method.begun_with`)
+    number, method, options : of the next phase, whose method is for a run that begins with given topics
+        (`Method.begun_with`); or of the first phase, to go back to it
     """
     name = model.topic_words_name
     topics = model.estimate(name)
@@ -51,11 +51,12 @@ def next_phase(model: TopicModel, number: int, method: Method, options: Mapping[
         if other == name:
             array.set_prior(topics.prior)
             np.multiply(topics.raw[:, :n], topics.scale[:n], out=array.raw[:, :n], casting="unsafe")
-            begin_means(found.params.arrays, name, array.raw[:, :n])
             array.scale[:] = 1.0
             array.fold()
         elif known is not None and known.raw.shape == array.raw.shape and "." not in other:
             found.params.arrays[other] = deepcopy(known)
+    for other in method.schemes:
+        begin_mean(found.params.arrays, other)
     found.cursor, found.history = Cursor(phase=number), model.history
     return found
 

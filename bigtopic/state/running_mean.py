@@ -12,12 +12,12 @@ with a factor a for each column. A move leaves the mean as it is; once an update
 
 Like x, c is lazily scaled: only the rows of D move. But a grows where x decays, and so does cancellation in a x + c.
 Before a passes `LARGEST`, x is rounded because its own scale is folded, or most rows move, c becomes the mean in every
-row, and a becomes 0. Where few rows move and decays are 1 - rho, this is once in about 20 / rho updates, as rarely as the
-scale of x is folded.
+row, and a becomes 0. Where few rows move and decays are 1 - rho, this is once in about 20 / rho updates, as rarely as
+the scale of x is folded.
 
 Weights are averaged, so a topic counts in proportion to its weight at the time; the prior is the latest one.
 
-A mean may begin with an array that is not an update of its own (`begin_means`). It then rises: this array counts as the
+A mean may begin with an array that is not an update of its own (`begin_mean`), and then rise: this array counts as the
 first three updates, and the i-th of all weighs in proportion to i, so that n = (i + 1) / 2. At no time is the mean far
 behind, nor is it a single update.
 
@@ -39,7 +39,7 @@ from bigtopic.state.contract.scheme_steps import checked
 from bigtopic.state.lazy_array import SMALLEST_SCALE, Forwarding, LazyArray
 from bigtopic.types import ArraySpec, AxisStats
 
-__all__ = ["COUNT", "MEAN", "RunningMean", "begin_means", "mean_of", "n_updates", "specs"]
+__all__ = ["COUNT", "MEAN", "RunningMean", "begin_mean", "mean_of", "specs"]
 
 MEAN, COUNT = "running_mean", "n_averaged"  # of "<array>.<name>": c, whose prior is a; and n
 BEFORE = 3  # updates: the weight of what a mean begins with
@@ -63,20 +63,14 @@ def mean_of(arrays: Mapping[str, LazyArray], name: str) -> LazyArray:
     return RunningMean.of(arrays, name).copied()
 
 
-def begin_means(arrays: Mapping[str, LazyArray], name: str, statistics: np.ndarray) -> None:
-    """Let the mean of an array, if it has one, be these statistics until an update is counted: (n_rows, n_columns)."""
+def begin_mean(arrays: Mapping[str, LazyArray], name: str) -> None:
+    """Let the mean of an array, if it has one, be the array as it is now until an update is counted."""
     if f"{name}.{COUNT}" in arrays:
-        mean, n_averaged = arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"]
-        mean.raw[:, : statistics.shape[1]] = statistics
+        array, mean, n_averaged = arrays[name], arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"]
+        np.multiply(array.raw, array.scale, out=mean.raw)
         mean.fold()
         n_averaged.raw[0, 0] = (BEFORE + 1) / 2
         n_averaged.fold()
-
-
-def n_updates(arrays: Mapping[str, LazyArray], name: str) -> int | None:
-    """How many updates the mean of an array that was begun counts; None where the array has no mean."""
-    count = arrays.get(f"{name}.{COUNT}")
-    return None if count is None else int(2 * count.first_row()[0]) - 1 - BEFORE
 
 
 class RunningMean(Forwarding):
@@ -127,7 +121,7 @@ class RunningMean(Forwarding):
         self.base.fold()
 
     def count(self, rises: bool = False) -> None:
-        """Include the array as it is now in the mean; `rises` where that was begun."""
+        """Include the array as it is now in the mean; it `rises` where it was begun."""
         more = np.zeros((1, self._n_averaged.n_columns))
         more[0, 0] = 0.5 if rises else 1.0
         self._n_averaged.add(AxisStats(None, more))

@@ -102,7 +102,7 @@ def race(given: argparse.Namespace, name: str, corpus: Any) -> None:
     """Ours and tomotopy, same priors, score and NPMI against seconds."""
     ways: dict[str, list[Way]] = {OURS: [], THEIRS: []}
     for heat in heats(given, name, corpus):
-        ways[THEIRS].append(kept(given, name, heat, "race", THEIRS, lambda h: their_way(h, name)))
+        ways[THEIRS].append(kept(given, name, heat, "race", THEIRS, their_way))
         ways[OURS].append(kept(given, name, heat, "race", OURS, own_way))
     label = f"auto-{name}" + (f"-{given.topics}" if given.topics != 100 else "")
     picture = None
@@ -182,7 +182,7 @@ def ablation(given: argparse.Namespace, name: str, corpus: Any) -> None:
     ways: dict[str, list[Way]] = {label: [] for label in SETTINGS}
     for heat in heats(given, name, corpus):
         for label, settings in SETTINGS.items():
-            measure = lambda h, told=settings: judged(h, *own_fit(h, **told))  # noqa: E731
+            measure = lambda h, told=settings: judged(h, own_fit(h, **told))  # noqa: E731
             ways[label].append(kept(given, name, heat, "ablation", label, measure))
     own = np.array([way.measures() for way in ways[METHOD]])
     rows = [TABLE]
@@ -230,23 +230,23 @@ def heats(given: argparse.Namespace, name: str, corpus: Any) -> Any:
         yield Heat(name, corpus, given.topics, default_priors(given.topics), seed, METHOD)
 
 
-def own_fit(heat: Heat, **settings: Any) -> list[Fitted]:
+def own_fit(heat: Heat, **settings: Any) -> Fitted:
     """A fit with compiled code in memory."""
     heat.model(**settings, max_time=1.0).fit(heat.train)
     begun = time.perf_counter()
     model = heat.model(**settings).fit(heat.train)
     point = Point(1, time.perf_counter() - begun, model.get_topics())
-    return [Fitted(point, model.topic_source().doc_topic_prior)]
+    return Fitted(point, model.topic_source().doc_topic_prior)
 
 
 def own_way(heat: Heat) -> Way:
     """Ours as users have it, timed, and once more looked at."""
-    whole = own_fit(heat)[-1].point.seconds
+    whole = own_fit(heat).point.seconds
     points = watched_fit(heat, GROWTH)
     return judged(heat, [Fitted(point, heat.task.doc_topic_prior) for point in points], whole)
 
 
-def their_way(heat: Heat, name: str) -> Way:
+def their_way(heat: Heat) -> Way:
     """tomotopy's, with the priors of all."""
     points = PEERS[THEIRS].train(heat.task, SWEEPS)
     return judged(heat, [Fitted(point, heat.task.doc_topic_prior) for point in points])

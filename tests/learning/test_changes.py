@@ -10,7 +10,7 @@ from bigtopic.errors import ModelError
 from bigtopic.learning.replicas.changes import Changes, add_changes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
-from bigtopic.state.running_mean import COUNT, MEAN, mean_of
+from bigtopic.state.running_mean import COUNT, MEAN, begin_mean, mean_of
 from bigtopic.types import AxisStats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -54,7 +54,8 @@ def test_rows_of_any_order_are_added_and_all_rows_decay(dtype):
     np.testing.assert_allclose(after.totals()[:N_COMPONENTS], expected.sum(axis=0), rtol=1e-5)
 
 
-def test_means_count_it_as_one_update_and_params_move_alike():
+@pytest.mark.parametrize("rises", [False, True])
+def test_means_count_it_as_one_update_and_params_move_alike(rises):
     given, more = changes("float32", 1, 0.3), changes("float32", 2, 0.2)
     plain, averaged = Params({"words": array("float32")}), Params({"words": array("float32")})
     averaged.arrays[f"words.{MEAN}"] = LazyArray.zeros(
@@ -63,14 +64,17 @@ def test_means_count_it_as_one_update_and_params_move_alike():
     averaged.arrays[f"words.{COUNT}"] = LazyArray.zeros(
         1, 1, axis="none", dtype="float64", normalised_over=None
     )
-    seen = []
+    seen, weights = [], [1, 1]
+    if rises:
+        begin_mean(averaged.arrays, "words")
+        seen, weights = [plain["words"].raw * plain["words"].scale], [1 + 2 + 3, 4, 5]
     for one in (given, more):
         add_changes(plain, one)
-        add_changes(averaged, one, ["words"])
+        add_changes(averaged, one, ["words"], rises)
         seen.append(plain["words"].raw * plain["words"].scale)
     assert bits(averaged.without_means()) == bits(plain)
     mean = mean_of(averaged.arrays, "words")
-    np.testing.assert_allclose(mean.raw * mean.scale, np.mean(seen, axis=0), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(mean.raw * mean.scale, np.average(seen, 0, weights), rtol=1e-4, atol=1e-4)
 
 
 def test_nothing_moves_when_replicas_forget_more_than_there_is():

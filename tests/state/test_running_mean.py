@@ -12,7 +12,7 @@ from bigtopic import schemes
 from bigtopic.errors import ModelError
 from bigtopic.state import running_mean
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.running_mean import COUNT, MEAN, RunningMean, mean_of
+from bigtopic.state.running_mean import COUNT, MEAN, RunningMean, begin_mean, mean_of
 from bigtopic.types import ArraySpec, AxisStats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -162,6 +162,20 @@ def test_without_updates_it_is_the_array():
     arrays = averaged(random_array())
     assert mean_of(arrays, "a") is arrays["a"]
     assert mean_of({"a": arrays["a"]}, "a") is arrays["a"]
+
+
+def test_a_mean_that_was_begun_rises():
+    """What it begins with counts as the first three updates; the i-th of all weighs in proportion to i."""
+    arrays = averaged(random_array())
+    begin_mean(arrays, "a")
+    total, weights = 6 * arrays["a"].gather(None), 6
+    np.testing.assert_allclose(mean_of(arrays, "a").gather(None), total / weights)
+    for i in range(4, 20):
+        mean = RunningMean.of(arrays, "a")
+        mean.add(random_stats(i), 0.3, 0.7)
+        mean.count(rises=True)
+        total, weights = total + i * arrays["a"].gather(None), weights + i
+        np.testing.assert_allclose(mean_of(arrays, "a").gather(None), total / weights, rtol=1e-6)
 
 
 def test_its_totals_are_those_of_its_rows():

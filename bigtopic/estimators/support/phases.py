@@ -62,7 +62,7 @@ class Phase:
         """This phase, with its passes over so many tokens in so many documents; 0 where it is left out."""
         n_passes, enough, length = self.max_iter, self.setting("enough_tokens"), self.setting("enough_length")
         if length is not None and "max_iter" not in self.settings:
-            n_passes = int(n_passes * min(MOST_TIMES, max(1.0, length * n_docs / n_tokens)))
+            n_passes = int(n_passes * min(MOST_TIMES, max(1.0, length * n_docs / max(1.0, n_tokens))))
         if enough is not None and n_passes * n_tokens > enough:
             affordable = int(enough / n_tokens)
             n_passes = affordable if affordable >= LEAST_PASSES else 0
@@ -84,16 +84,16 @@ def phases_over(
     found = []
     for phase in phases:
         able = phase.over(corpus.n_tokens, corpus.n_docs)
-        why = _why_not_labelled(phase, corpus, components) if able.max_iter else ""
-        if able.max_iter and not why:
-            found.append(able)
-            continue
-        if phase.max_iter and not why:
+        if able.max_iter:
+            why = _why_not_labelled(phase, corpus, components)
+        elif phase.max_iter:
             why = _why_too_large(phase, corpus.n_tokens)
-        elif {*phase.given} - {"max_iter"} and not why:
-            why = f"option {phase.method.phase}.max_iter is 0"
+        else:
+            why = f"option {phase.method.phase}.max_iter is 0" if {*phase.given} - {"max_iter"} else ""
         if why:
             say(f"the {phase.method.phase} phase is left out: {why}", show)
+        elif able.max_iter:
+            found.append(able)
     return found
 
 
@@ -206,5 +206,5 @@ def _check(shown: str, name: str, value: Any) -> None:
     if name in _WHOLE and not (is_whole(value) and value >= _WHOLE[name]):
         raise SettingError(f"option {shown}={value!r}: must be a whole number, {_WHOLE[name]} or more")
     if name in _NUMBERS and not (is_number(value) and 0 <= value <= _NUMBERS[name]):
-        most = f" to {_NUMBERS[name]:g}" if _NUMBERS[name] < float("inf") else ""
+        most = f" to {_NUMBERS[name]:g}" if _NUMBERS[name] < inf else ""
         raise SettingError(f"option {shown}={value!r}: must be a number from 0{most}")

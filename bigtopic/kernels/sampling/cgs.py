@@ -9,7 +9,7 @@ R = 1 is collapsed Gibbs sampling. As R grows, the labels of a token come to be 
 iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and the labels of other slices
 as they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
 tokens that have one, so that the first sweep is a progressive start. Statistics: what the labels of a word have changed
-by.
+by. With R = 1, a call may sweep its documents several times (`sweeps`); other slices see the last labels.
 
 Taken out of a sum, a lone token leaves nothing of a tiny prior. So eta_v + N_kv and sum_v eta_v + N_k are at least
 1e-10.
@@ -18,7 +18,7 @@ How it is computed: words are visited in the order of their ids, the tokens of a
 with a number of labels for all topics of a document (`_few_topics.py`, up to 256 topics) or
 for those that it has (`_many_topics.py`).
 
-Cost of a token: topics of its document, a few operations each. Of a word of a slice: topics.
+Cost of a token, in each sweep: topics of its document, a few operations each. Of a word of a slice: topics.
 
 References: Griffiths and Steyvers (2004), "Finding scientific topics", equation 5; Newman, Asuncion, Smyth, Welling
 (2009), "Distributed algorithms for topic models", for slices.
@@ -74,14 +74,14 @@ def _put_in(token_starts, in_order, change):
 
 
 def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
-    """Draw the labels of these documents once more, or for the first time; see the module.
+    """Draw the labels of these documents `sweeps` times more, or for the first time; see the module.
 
     Parameters
     ----------
     docs : the documents, counts are whole numbers; authors are ignored
     view : "topic_words" as "stored", rows of n_columns, with their totals; the labels in `state` are among them
     hyper : for its options see `KERNEL`
-    seed : with a document's source row and a label's place in it, the key of its draw
+    seed : with the sweep, a document's source row and a label's place in it, the key of its draw
     state : "labels" int16 (n_tokens, replicas), -1 where there is none yet; None for documents that are new
 
     Returns
@@ -96,7 +96,8 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     InputError
         When a count is not a whole number.
     SettingError
-        When `replicas` is not a whole number of at least 1, or there are more topics than a label can name.
+        When `replicas` or `sweeps` is not a whole number of at least 1, when both are larger, or when there are more
+        topics than a label can name.
     """
     n_replicas, n_sweeps = _numbers(hyper.options)
     by_word = sorted_by_word(docs) if docs.derived is None else docs.derived
@@ -175,7 +176,7 @@ def statistics(tokens: np.ndarray, hyper: Hyper, labels: np.ndarray, n_columns: 
 
 
 def _numbers(options: Mapping[str, Any]) -> tuple[int, int]:
-    """Labels of a token, and draws of each."""
+    """Labels of a token, and draws of each. Raises SettingError like `run`."""
     n_replicas, n_sweeps = (whole_number(options, name, 1) for name in ("replicas", "sweeps"))
     if n_replicas > 1 and n_sweeps > 1:
         raise SettingError(

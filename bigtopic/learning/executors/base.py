@@ -178,7 +178,7 @@ class MapReduceExecutor(Executor):
             shares = [ShareTask(share) for share in _shares(exchange, cursors)]
             (changes,) = self.map_reduce([shares], arrays)
             with uninterrupted(), self.stepping():
-                add_changes(params, changes, averaged)
+                add_changes(params, changes, averaged, settings.later_phase)
                 reports.extend(changes.reports)
         elif len(exchange.rounds) == 1:
             stats = round_stats(params, exchange.rounds[0], cursors[0], settings, self._round)

@@ -56,12 +56,14 @@ def joined(a: Changes, b: Changes) -> Changes:
     )
 
 
-def add_changes(params: Params, changes: Changes, averaged: Collection[str] = ()) -> None:
+def add_changes(
+    params: Params, changes: Changes, averaged: Collection[str] = (), rises: bool = False
+) -> None:
     """Add the changes of all replicas to the params that they began with.
 
     Parameters
     ----------
-    averaged : arrays whose running means count this as one update
+    averaged, rises : arrays whose running means count this as one update, see `RunningMean.count`
 
     Raises
     ------
@@ -80,7 +82,7 @@ def add_changes(params: Params, changes: Changes, averaged: Collection[str] = ()
             _add_rows(params[name], changes.arrays[name])
     check_moved({name: params[name] for name in decays}, params.arrays.get(DOC_TOPIC_PRIOR))
     for mean in means.values():
-        mean.count()
+        mean.count(rises)
 
 
 def _decay(name: str, lost: np.ndarray) -> np.ndarray:

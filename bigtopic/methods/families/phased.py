@@ -12,7 +12,7 @@ __all__ = ["METHODS"]
 
 _BY_NAME = {method.name: method for method in (*collapsed.METHODS, *sampling.METHODS)}
 
-# Steps that stay large shake topics out of poor optima; at the end of the run they fall, and topics settle.
+# Steps that stay large shake topics out of poor optima; at the end of the phase they fall, and topics settle.
 _ONLINE = replace(
     _BY_NAME["online-cvb0"],
     name="auto",
@@ -35,9 +35,6 @@ _SAMPLING = replace(
     phase="sampling",
     priors=_ONLINE.priors,
     summary=_ONLINE.summary,
-    complexity=_ONLINE.complexity,
-    use=_ONLINE.use,
-    paper=_ONLINE.paper,
     options={"sweeps": 3},
     max_iter=40,
     enough_tokens=4e8,

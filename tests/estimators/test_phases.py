@@ -10,6 +10,7 @@ from scipy import sparse
 import bigtopic as bt
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, ModelError, SettingError
+from bigtopic.estimators.support import phases
 from bigtopic.methods.settings import settings_of
 from bigtopic.plan.cursor import Cursor
 
@@ -207,11 +208,10 @@ def test_weights_of_a_stored_corpus_are_never_labelled(tmp_path, capsys):
 
 
 def test_more_topics_than_labels_have_numbers_for_leave_sampling_out():
-    from bigtopic.estimators.support.phases import phases_over
 
     corpus, later = bt.from_matrix(X), bt.LDA(method="auto")._later_phases()
-    assert len(phases_over(later, corpus, 1 << 15, None)) == 1
-    assert not phases_over(later, corpus, (1 << 15) + 1, None)
+    assert len(phases.phases_over(later, corpus, 1 << 15, None)) == 1
+    assert not phases.phases_over(later, corpus, (1 << 15) + 1, None)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,6 @@ def test_a_phase_that_is_left_out_says_so_unless_it_was_told_to_make_no_passes(o
 
 @pytest.mark.parametrize("n_tokens", [5.03e7, 4.1e7, 3e9])
 def test_a_corpus_that_is_too_large_for_a_phase_says_so_once(n_tokens, capsys):
-    from bigtopic.estimators.support import phases
 
     model, corpus = bt.LDA(4), SimpleNamespace(n_tokens=n_tokens, n_docs=n_tokens // 200, parts=[])
     assert not phases.phases_over(model._later_phases(), corpus, 4, None)
@@ -257,7 +256,8 @@ def test_a_corpus_that_is_too_large_for_a_phase_says_so_once(n_tokens, capsys):
         (50, {"sampling.enough_tokens": 30_000}, 30),
     ],
 )
-def test_short_documents_get_more_passes(length, options, expected):
+def test_short_documents_get_more_passes(length, options, expected, monkeypatch):
+    monkeypatch.setattr(phases, "MOST_TIMES", 5)  # fewer for other tests
     (phase,) = bt.LDA(4, options=options)._later_phases()
     assert phase.over(1000.0, 1000 // length).max_iter == expected
 

@@ -208,7 +208,6 @@ def test_weights_of_a_stored_corpus_are_never_labelled(tmp_path, capsys):
 
 
 def test_more_topics_than_labels_have_numbers_for_leave_sampling_out():
-
     corpus, later = bt.from_matrix(X), bt.LDA(method="auto")._later_phases()
     assert len(phases.phases_over(later, corpus, 1 << 15, None)) == 1
     assert not phases.phases_over(later, corpus, (1 << 15) + 1, None)

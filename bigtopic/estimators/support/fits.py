@@ -49,7 +49,9 @@ def learn(
     now = estimator._fitted()
     workers = estimator._workers()
     phases = [
-        phase and replace(phase, here=stays_here(phase.method, workers["client"], saved, estimator.progress))
+        replace(phase, here=stays_here(phase.method, workers["client"], saved, estimator.progress))
+        if phase is not None and phase.number >= now.cursor.phase
+        else phase
         for phase in phases
     ]
     n_passes = {0: estimator._passes(corpus)} | {phase.number: phase.max_iter for phase in phases if phase}

@@ -33,7 +33,7 @@ METHODS = (
         inference="cvb0",
         summary="collapsed Gibbs sampling: a label for each token",
         complexity="topics of its document per token and pass; 2 bytes per token on disk, twice",
-        use="the best topics of small corpora and of short texts, given time",
+        use="sampling from random labels, without the online phase of auto",
         paper="Griffiths and Steyvers 2004; Newman et al. 2009; settings of Gao, Chen, Zhu 2016",
         aliases=("griffiths:Gibbs", "sgs:CGS", "ilr:CGS", "newman:AD-LDA"),
     ),

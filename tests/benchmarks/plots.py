@@ -56,7 +56,7 @@ def draw_ways(name: str, ways: dict[str, Sequence[Any]]) -> str:
             style = {"color": OURS, "linewidth": 2.5} if own else {"color": OTHERS[system], "linewidth": 1.4}
             axes.plot(seconds, values, "-" if own else "o-", markersize=3, **style)
         ends = [values[-1] for _, values in lines.values()]
-        low, high = min(min(values[-len(values) // 2 :]) for _, values in lines.values()), max(ends)
+        low, high = min(min(values[len(values) // 4 :]) for _, values in lines.values()), max(ends)
         axes.set_ylim(low - 0.1 * (high - low), high + 0.15 * (high - low))
         name_lines(axes, lines, gap=0.08 * (high - low))
         axes.set(xscale="log", xlabel="seconds of training", ylabel=label_of)

@@ -70,7 +70,7 @@ def crafted(tmp_path_factory):
         for i in range(30)
     ]
     corpus = ingest(records, path, **HERE)
-    LDA(2, max_iter=1, **HERE).fit(corpus).save(folder / f"model{EVIL}.zarr")
+    LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(corpus).save(folder / f"model{EVIL}.zarr")
     return path, folder / f"model{EVIL}.zarr"
 
 

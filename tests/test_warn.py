@@ -14,7 +14,7 @@ TEXTS = ["river bank boat water", "market stock money trade"] * 6
 
 
 def of_unknown_words() -> None:
-    model = bt.LDA(2, max_iter=1, client=False, progress=False).fit(TEXTS)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(TEXTS)
     model.transform(["river boat zebra"])
 
 
@@ -23,7 +23,9 @@ def of_a_decay() -> None:
 
 
 def of_markup() -> None:
-    bt.LDA(2, max_iter=1, client=False, progress=False).fit([f"<p class=a>{text}</p>" for text in TEXTS])
+    bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(
+        [f"<p class=a>{text}</p>" for text in TEXTS]
+    )
 
 
 def of_small_updates() -> None:
@@ -44,7 +46,7 @@ def test_the_line_that_called_the_package_is_named(cause: Callable[[], None]):
 def test_a_line_is_told_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        model = bt.LDA(2, max_iter=1, client=False, progress=False).fit(TEXTS)
+        model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(TEXTS)
         for _ in range(3):
             model.transform(["river boat zebra"])
     assert len(caught) == 1

@@ -72,6 +72,7 @@ def model_identity(model: TopicModel) -> dict[str, Any]:
         "seed": model.seed,
         "words": len(model.vocabulary),
         "vocabulary": model.vocabulary.fingerprint,
+        "phase": model.cursor.phase,
         "updates": model.cursor.step,
         "topics": _hash(model),
     }
@@ -82,8 +83,8 @@ def relation(identity: Mapping[str, Any], model: TopicModel) -> str:
 
     Returns
     -------
-    "same" if it has these topics, "earlier" if the model continues its run: with more updates, and the same method,
-    seed, numbers of topics and first words; else "other"
+    "same" if it has these topics, "earlier" if the model continues its run: with more updates, or in another phase, and
+    the same method, seed, numbers of topics and first words; else "other"
     """
     now, words = model_identity(model), model.vocabulary.words
     n_words, updates = identity.get("words"), identity.get("updates")
@@ -95,7 +96,8 @@ def relation(identity: Mapping[str, Any], model: TopicModel) -> str:
     same = {name for name, value in now.items() if identity.get(name) == value}
     if same >= {"components", "topics"}:
         return "same"
-    earlier = isinstance(updates, int) and updates < now["updates"]
+    moved = identity.get("phase", 0) != now["phase"]  # where updates count anew
+    earlier = isinstance(updates, int) and (moved or updates < now["updates"])
     return "earlier" if earlier and same >= {"method", "components", "seed"} else "other"
 
 

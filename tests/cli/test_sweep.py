@@ -15,8 +15,8 @@ FEW = ("--passes", 2, "--batch-size", 20)
 
 
 def test_the_table_is_printed_and_the_chosen_model_written(corpus, tmp_path):
-    asked = ("sweep", corpus, tmp_path / "m.zarr", "--topics", "2,3", *FEW, "--plot", tmp_path / "sweep.svg")
-    shown = run(*asked)
+    asked = ("sweep", corpus, tmp_path / "m.zarr", "--topics", "2,3", "--method", "online-cvb0", *FEW)
+    shown = run(*asked, "--plot", tmp_path / "sweep.svg")
     heading, *rows = shown.stdout.splitlines()
     assert heading.split()[:3] == ["n_components", "held-out", "score"]
     assert ["chosen" in row for row in rows[:2]] == [True, False] and "one standard error" in rows[2]
@@ -24,7 +24,7 @@ def test_the_table_is_printed_and_the_chosen_model_written(corpus, tmp_path):
     first, second = shown.stderr.splitlines()
     assert first.startswith("candidate 1 of 2, n_components=2: held-out score -") and " ± " in first
     assert second.startswith("candidate 2 of 2, n_components=3: ")
-    same = LDA(2, max_iter=2, batch_size=20, random_state=0).fit(bt.open_corpus(corpus))
+    same = LDA(2, method="online-cvb0", max_iter=2, batch_size=20, random_state=0).fit(bt.open_corpus(corpus))
     np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").components_, same.components_)
     assert (tmp_path / "sweep.svg").read_text().startswith("<?xml")
     command = json.loads(run("info", tmp_path / "m.zarr", "--json").stdout)["command"]

@@ -269,7 +269,7 @@ def test_a_vocabulary_may_be_a_fitted_model():
 
 def test_a_vocabulary_may_be_a_topic_model():
     corpus = from_matrix(np.eye(3), ["some", "words", "here"])
-    model = LDA(2, max_iter=1, client=False, n_threads=1).fit(corpus)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False, n_threads=1).fit(corpus)
     assert open_source(["some here"], vocabulary=model).vocabulary == ["some", "words", "here"]
     assert open_source(["some here"], vocabulary=corpus.vocabulary).vocabulary == ["some", "words", "here"]
     gensim = pytest.importorskip("gensim")

@@ -58,6 +58,8 @@ def test_topics_of_triples_are_named_by_their_documents():
     triples = pandas.DataFrame(
         {"doc": list("aabb"), "word": ["cat", "dog", "dog", "ran"], "count": [1, 2, 1, 3]}
     )
-    model = bt.LDA(2, max_iter=1, client=False, n_threads=1, progress=False).fit(triples)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, n_threads=1, progress=False).fit(
+        triples
+    )
     found = model.set_output(transform="pandas").transform(triples)
     assert found.index.tolist() == ["a", "b"] and np.allclose(found.sum(axis=1), 1)

@@ -24,7 +24,7 @@ def original(tmp_path_factory):
 
     path = tmp_path_factory.mktemp("models") / "model.zarr"
     corpus = from_matrix(np.random.default_rng(0).poisson(1, (30, 12)), WORDS)
-    LDA(3, max_iter=1, client=False).fit(corpus).save(path)
+    LDA(3, method="online-cvb0", max_iter=1, client=False).fit(corpus).save(path)
     return path
 
 
@@ -217,7 +217,9 @@ def test_no_code_of_a_file_runs(saved, tmp_path, monkeypatch):
 
 def test_settings_whose_held_out_documents_were_not_kept(tmp_path):
     counts = np.random.default_rng(0).poisson(1, (30, 12))
-    model = LDA(3, max_iter=1, client=False, validation=counts, evaluate_every=1, patience=3)
+    model = LDA(
+        3, method="online-cvb0", max_iter=1, client=False, validation=counts, evaluate_every=1, patience=3
+    )
     model.fit(counts).save(tmp_path / "m.zarr")
     assert load_model(tmp_path / "m.zarr").patience == 3
 

@@ -92,7 +92,7 @@ def test_a_text_and_no_texts_are_refused(model):
 
 def test_texts_are_split_as_the_corpus_was():
     texts = ["Cat dog, cat!", "dog cat pet", "sun rain", "rain wind sun"] * 5
-    model = LDA(2, max_iter=20, client=False).fit(texts)
+    model = LDA(2, method="online-cvb0", max_iter=20, client=False).fit(texts)
     assert sorted(model.vocabulary_) == ["cat", "dog", "pet", "rain", "sun", "wind"]
     new = model.transform(["CAT; dog", "rain", "", "sun sun sun"])
     assert new.shape == (4, 2)
@@ -249,7 +249,7 @@ def test_words_that_limits_dropped_are_expected_to_be_unknown(tmp_path):
     where = ["river bank shore", "music hall stage"]
     texts = [f"the cat sat on the mat and the dog number{i} ran to the {where[i % 2]}" for i in range(50)]
     corpus = ingest(texts, tmp_path / "cats.zarr", max_df=0.6, min_df=2, client=False)
-    model = LDA(2, max_iter=2, client=False).fit(corpus)
+    model = LDA(2, method="online-cvb0", max_iter=2, client=False).fit(corpus)
     assert model.transform(texts).shape == (50, 2)
     assert model.score(texts) < 0
     with pytest.raises(VocabularyMismatch, match="does not know"):

@@ -26,7 +26,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return bt.LDA(3, max_iter=3, **HERE).fit(corpus)
+    return bt.LDA(3, method="online-cvb0", max_iter=3, **HERE).fit(corpus)
 
 
 @pytest.fixture(params=["source", "stored"])

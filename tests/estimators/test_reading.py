@@ -97,7 +97,9 @@ def test_a_prior_is_shown_as_it_was_given(shape, corpus):
 
 
 def test_a_notebook_shows_escaped_words():
-    model = LDA(2, max_iter=1, client=False).fit(from_matrix(np.eye(3) + 1, ["<script>", "b", "c"]))
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(
+        from_matrix(np.eye(3) + 1, ["<script>", "b", "c"])
+    )
     html = model._repr_html_()
     assert "&lt;script&gt;" in html and "<script>" not in html
 
@@ -113,7 +115,10 @@ def test_arrays_of_lda_are_its_topics_and_its_prior(model):
 
 
 def test_rows_without_names_have_none():
-    assert LDA(2, max_iter=1, client=False).fit(np.ones((5, 7))).array("topic_words").names is None
+    assert (
+        LDA(2, method="online-cvb0", max_iter=1, client=False).fit(np.ones((5, 7))).array("topic_words").names
+        is None
+    )
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,16 @@ def test_passwords_in_urls_are_not_part_of_a_model(corpus, tmp_path):
     begin, held_out = (f"memory://KEY:SECRET@bucket/{name}.zarr" for name in ("begin", "held-out"))
     fitted(corpus).save(begin)
     ingest(corpus, held_out)
-    model = LDA(3, max_iter=1, init=begin, validation=held_out, random_state=0, client=False, n_threads=1)
+    model = LDA(
+        3,
+        method="online-cvb0",
+        max_iter=1,
+        init=begin,
+        validation=held_out,
+        random_state=0,
+        client=False,
+        n_threads=1,
+    )
     model.fit(corpus, checkpoint=tmp_path / "run.ckpt").save(tmp_path / "m.zarr")
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
     assert b"SECRET" not in written and b"memory://bucket/begin.zarr" in written

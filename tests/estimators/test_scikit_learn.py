@@ -42,7 +42,7 @@ def test_check_estimator():
 
 @pytest.fixture(scope="module")
 def model():
-    return bt.LDA(2, max_iter=5, **HERE).fit(TEXTS)
+    return bt.LDA(2, method="online-cvb0", max_iter=5, **HERE).fit(TEXTS)
 
 
 def test_what_needs_a_fit_raises_the_error_of_both():
@@ -58,7 +58,7 @@ def test_nothing_needs_scikit_learn():
 import sys
 sys.modules["sklearn"] = sys.modules["sklearn.exceptions"] = None
 import bigtopic as bt
-model = bt.LDA(2, max_iter=1, client=False, n_threads=1, progress=False)
+model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, n_threads=1, progress=False)
 try:
     model.topics()
 except bt.errors.NotFitted:
@@ -117,7 +117,9 @@ def test_a_missing_package_is_named(model, monkeypatch):
 
 
 def test_a_pipeline_gives_a_frame_and_topics_of_words():
-    pipeline = make_pipeline(CountVectorizer(), bt.LDA(2, max_iter=30, **HERE).set_output(transform="pandas"))
+    pipeline = make_pipeline(
+        CountVectorizer(), bt.LDA(2, method="online-cvb0", max_iter=30, **HERE).set_output(transform="pandas")
+    )
     frame = pipeline.fit_transform(TEXTS)
     assert frame.columns.tolist() == pipeline.get_feature_names_out().tolist() == ["lda0", "lda1"]
     model = pipeline[-1].name_words(pipeline[0])
@@ -127,7 +129,7 @@ def test_a_pipeline_gives_a_frame_and_topics_of_words():
     with pytest.raises(SettingError, match="have names"):
         model.name_words(pipeline[0])
     with pytest.raises(VocabularyMismatch, match="2 words, but the model has 3"):
-        bt.LDA(2, max_iter=1, **HERE).fit(np.eye(3)).name_words(["one", "two"])
+        bt.LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(np.eye(3)).name_words(["one", "two"])
 
 
 # --- a corpus
@@ -152,9 +154,9 @@ def test_a_corpus_is_divided_like_a_matrix(corpus):
 
 
 def test_a_random_state_draws_seeds(corpus):
-    estimator = bt.LDA(3, max_iter=1, random_state=np.random.RandomState(5), **HERE)
+    estimator = bt.LDA(3, method="online-cvb0", max_iter=1, random_state=np.random.RandomState(5), **HERE)
     first, second = (estimator.fit(corpus).random_state_ for _ in range(2))
     drawn = np.random.RandomState(5)
     assert [first, second] == [drawn.randint(1 << 31), drawn.randint(1 << 31)]
-    other = bt.LDA(3, max_iter=1, random_state=second, **HERE).fit(corpus)
+    other = bt.LDA(3, method="online-cvb0", max_iter=1, random_state=second, **HERE).fit(corpus)
     np.testing.assert_array_equal(estimator.components_, other.components_)

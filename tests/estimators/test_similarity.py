@@ -30,7 +30,7 @@ def corpus(synthetic, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return bt.LDA(4, max_iter=3, client=False, n_threads=1, progress=False).fit(corpus)
+    return bt.LDA(4, method="online-cvb0", max_iter=3, client=False, n_threads=1, progress=False).fit(corpus)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_neither_an_id_nor_a_text_of_known_words(model, theta):
 def test_a_text_without_words_is_refused(tmp_path, query):
     """Such as an id that is not in the store."""
     texts = ["w1 w2 of a text", "w1 w3"] * 2
-    model = bt.LDA(4, max_iter=1, client=False, n_threads=1, progress=False).fit(texts)
+    model = bt.LDA(4, method="online-cvb0", max_iter=1, client=False, n_threads=1, progress=False).fit(texts)
     theta = model.transform_to(texts, tmp_path / "theta.zarr")
     with pytest.raises(VocabularyMismatch, match=r"is not a document.*finds no words in it"):
         model.similar_documents(query, theta)
@@ -146,7 +146,7 @@ def test_wrong_stores(model, theta, corpus, tmp_path):
         model.similar_documents("doc-1", tmp_path / "nothing.zarr")
     with pytest.raises(SettingError, match="no store of topics"):
         model.similar_documents("doc-1", corpus.url)
-    other = bt.LDA(3, max_iter=1, client=False, n_threads=1, progress=False).fit(corpus)
+    other = bt.LDA(3, method="online-cvb0", max_iter=1, client=False, n_threads=1, progress=False).fit(corpus)
     with pytest.raises(SettingError, match=r"4 topics.*3"):
         other.similar_documents("doc-1", theta)
 

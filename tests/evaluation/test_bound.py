@@ -287,8 +287,8 @@ def test_words_that_the_model_does_not_know_are_left_out():
 
 def test_methods_without_a_bound_are_refused_with_those_that_have_one():
     having = ", ".join(name for name in names() if name in HAVING)
-    model = LDA(2, max_iter=1, **QUIET).fit(CORPUS)
-    with pytest.raises(SettingError, match=f"'auto' has no variational bound; ask for .*: {having}"):
+    model = LDA(2, method="online-cvb0", max_iter=1, **QUIET).fit(CORPUS)
+    with pytest.raises(SettingError, match=f"'online-cvb0' has no variational bound; ask for .*: {having}"):
         bound(model, CORPUS)
     with pytest.raises(SettingError, match="ndarray has no variational bound; give a fitted estimator"):
         bound(TRUTH.components, CORPUS)

@@ -109,7 +109,7 @@ def test_models_of_other_libraries_are_rows_of_the_table():
     from bigtopic.estimators.lda import LDA
 
     theirs = LatentDirichletAllocation(4, max_iter=1, random_state=0).fit(CORPUS.to_scipy())
-    ours = LDA(4, max_iter=1, n_threads=1, progress=False).fit(CORPUS)
+    ours = LDA(4, method="online-cvb0", max_iter=1, n_threads=1, progress=False).fit(CORPUS)
     found = compare([ours, theirs, theirs, TRUTH.components], CORPUS, "log-predictive", vocabulary=CORPUS)
     assert [*found.results] == [
         "online-cvb0",

@@ -165,7 +165,7 @@ def test_the_unigram_has_not_seen_the_held_out_documents():
     train, test = whole.select(rows=np.arange(20)), whole.select(rows=np.arange(20, 40))
     expected = log_predictive(np.ones((1, 80)), test, train=train).unigram
     assert expected < -8 < -np.log(80) < log_predictive(np.ones((1, 80)), test, train=whole).unigram + 1e-3
-    model = LDA(2, max_iter=1, client=False).fit(train)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(train)
     assert log_predictive(model, test).unigram == expected
     assert log_predictive(model.components_, test, vocabulary=train).unigram == expected
     # Where nobody says what a model learnt from, there is no baseline.

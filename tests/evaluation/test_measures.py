@@ -369,7 +369,7 @@ def test_the_effective_number_of_topics():
 
 
 def test_a_callback_measures_by_name_while_a_model_learns():
-    model = LDA(5, max_iter=3, batch_size=100, random_state=0, client=False)
+    model = LDA(5, method="online-cvb0", max_iter=3, batch_size=100, random_state=0, client=False)
     found = []
 
     def watch(event):
@@ -379,7 +379,9 @@ def test_a_callback_measures_by_name_while_a_model_learns():
     model.set_params(callbacks=[watch]).fit(CORPUS)
     assert len(found) == 3
     for pass_number, seen in enumerate(found, start=1):
-        again = LDA(5, max_iter=pass_number, batch_size=100, random_state=0, client=False).fit(CORPUS)
+        again = LDA(
+            5, method="online-cvb0", max_iter=pass_number, batch_size=100, random_state=0, client=False
+        ).fit(CORPUS)
         assert seen.to_dict() == measure(again, CORPUS, ["npmi", "log-predictive"], client=False).to_dict()
 
 

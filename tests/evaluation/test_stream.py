@@ -15,7 +15,7 @@ from bigtopic.evaluation import Measure, Score, log_predictive, stream, topics_o
 from bigtopic.evaluation.runs.compare import ratio_of_sums
 
 CORPUS = from_matrix(lda_corpus(250, 30, 3, mean_length=20, topic_word_prior=0.2, random_state=2).counts)
-QUIET = {"batch_size": 60, "progress": False, "n_threads": 1, "client": False}
+QUIET = {"method": "online-cvb0", "batch_size": 60, "progress": False, "n_threads": 1, "client": False}
 
 
 class Uniform:
@@ -127,7 +127,7 @@ def test_what_cannot_be_a_stream_is_refused(model, batch_size, settings, message
 
 
 def test_a_bound_is_of_held_out_documents():
-    (found,) = stream(LDA(3, method="online-vb", **QUIET), CORPUS, 125, "bound").results
+    (found,) = stream(LDA(3, **{**QUIET, "method": "online-vb"}), CORPUS, 125, "bound").results
     assert [*found["bound"].parts] == ["documents"]
 
 

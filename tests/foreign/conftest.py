@@ -54,7 +54,7 @@ def tomotopy() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def ours(halves) -> LDA:
-    return LDA(4, max_iter=3, client=False, progress=False).fit(halves[0].corpus)
+    return LDA(4, method="online-cvb0", max_iter=3, client=False, progress=False).fit(halves[0].corpus)
 
 
 @pytest.fixture(scope="session")

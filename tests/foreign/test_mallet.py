@@ -165,7 +165,7 @@ def test_mallet_itself_goes_on(counted, score, tmp_path):
 @pytest.mark.parametrize("name", ["a\tb", "a\nb"])
 def test_ids_that_break_lines_are_refused(name, tmp_path):
     records = [{"id": name, "text": "cat dog"}, {"id": "b", "text": "dog ran"}]
-    model = LDA(2, max_iter=1, client=False, progress=False).fit(records)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(records)
     with pytest.raises(SettingError, match="document"):
         foreign.to_mallet(model, tmp_path / "mallet", records)
     assert not (tmp_path / "mallet").exists()
@@ -182,7 +182,7 @@ def test_nothing_is_left_of_files_that_cannot_be_written(ours, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         _write(Place.of(tmp_path / "file.txt"), lines())
     assert not list(tmp_path.iterdir())
-    odd = LDA(2, max_iter=1, client=False).fit(np.ones((70, 2)))
+    odd = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(np.ones((70, 2)))
     odd._model.axes["word"] = type(odd.vocabulary_)(["a", "b\tc"])
     with pytest.raises(SettingError, match=r"'b\\tc' holds a tab"):
         foreign.to_mallet(odd, tmp_path)

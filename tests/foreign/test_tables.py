@@ -48,7 +48,7 @@ def test_topicwizard_gets_the_words_of_the_model(ours, halves):
 
 def test_topicwizard_shows_texts(tmp_path):
     texts = ["cats and dogs", "dogs and birds", "birds and cats"]
-    model = LDA(2, max_iter=1, client=False).fit(texts)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(texts)
     given = foreign.to_topicwizard(model, texts)
     assert given["corpus"] == texts and given["transform"](["dogs"]).shape == (1, 2)
     stored = ingest(texts, tmp_path / "texts.zarr", keep_text=True, progress=False)

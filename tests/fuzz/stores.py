@@ -35,7 +35,9 @@ def make_stores(folder: Path) -> dict[str, Files]:
     )
     bigtopic.ingest(["a cat sat on a mat", "the dog ran", "dog and cat"], folder / "texts", **_QUIET)
     bigtopic.append(folder / "texts", ["a new dog", "cat"], **_QUIET).with_authors({"x": [0, 4], "y": [4]})
-    model = bigtopic.LDA(2, max_iter=2, client=False, n_threads=1, progress=False).fit(counts)
+    model = bigtopic.LDA(2, method="online-cvb0", max_iter=2, client=False, n_threads=1, progress=False).fit(
+        counts
+    )
     model.save(folder / "model")
     model.transform_to(counts, folder / "topics")
     return {name: folder_bytes(folder / name) for name in ("counts", "texts", "model", "topics")}

@@ -123,7 +123,7 @@ def test_other_work_whose_tasks_are_cancelled(name, corpus, one_worker, tmp_path
     """An ingest leaves the store as it was."""
     texts = ["a boat on the river", "the choir at the opera"] * 20
     before = bt.ingest(texts, tmp_path / "texts.zarr", client=False, max_df=1.0)
-    model = LDA(4, max_iter=1, batch_size=100, client=one_worker).fit(corpus)
+    model = LDA(4, method="online-cvb0", max_iter=1, batch_size=100, client=one_worker).fit(corpus)
     work: dict[str, Callable[[], Any]] = {
         "transform": lambda: model.transform(corpus),
         "evaluate": lambda: bt.evaluate.log_predictive(model, corpus, client=one_worker),

@@ -256,7 +256,7 @@ def of_texts():
 
 @pytest.fixture(scope="module")
 def of_counts():
-    return LDA(3, max_iter=1, client=False).fit(COUNTS)
+    return LDA(3, method="online-cvb0", max_iter=1, client=False).fit(COUNTS)
 
 
 @pytest.mark.parametrize("name", ["texts", "files", "records", "frame with ids", "column"])

@@ -393,10 +393,10 @@ def test_a_current_client_is_found_and_can_be_declined(corpus, one_worker, monke
 
     monkeypatch.setattr(type(one_worker), "submit", spy)
     with one_worker.as_current():
-        model = LDA(4, max_iter=1, client=False).fit(corpus)
+        model = LDA(4, method="online-cvb0", max_iter=1, client=False).fit(corpus)
         model.transform(corpus), model.score(corpus)
         assert not used
-        LDA(4, max_iter=1).fit(corpus)
+        LDA(4, method="online-cvb0", max_iter=1).fit(corpus)
         assert used
 
 
@@ -468,8 +468,10 @@ def test_a_time_limit_on_workers_truncates(mode, in_parts, one_worker):
 def test_workers_that_stay_idle_for_long_are_worth_a_warning(corpus, one_worker, three_workers, monkeypatch):
     monkeypatch.setattr(choice, "LONG_PASS_SECONDS", 0.0)
     with pytest.warns(BigtopicWarning, match="batch_size"):
-        LDA(4, max_iter=1, client=three_workers).fit(corpus)
-    LDA(4, max_iter=1, client=one_worker).fit(corpus)  # no worker is idle: warnings are errors here
+        LDA(4, method="online-cvb0", max_iter=1, client=three_workers).fit(corpus)
+    LDA(4, method="online-cvb0", max_iter=1, client=one_worker).fit(
+        corpus
+    )  # no worker is idle: warnings are errors here
 
 
 @pytest.mark.distributed

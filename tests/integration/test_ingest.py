@@ -422,7 +422,7 @@ def test_settings_of_token_lists_are_recorded(tmp_path):
     corpus = ingest(tokens, tmp_path / "c.zarr", ngram_range=(1, 2), stop_words=["the"], n_threads=1)
     longer = append(corpus, [["the", "new", "cat"]], n_threads=1)
     assert {"new", "cat", "new cat"} < set(longer.vocabulary) and "the" not in longer.vocabulary
-    model = LDA(2, max_iter=1, client=False).fit(corpus)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(corpus)
     assert np.array_equal(model.transform(tokens), model.transform(corpus))
 
 

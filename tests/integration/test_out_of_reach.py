@@ -150,7 +150,7 @@ def test_a_store_that_workers_would_write_elsewhere_is_refused(where, tmp_path, 
 
 def test_a_corpus_that_only_the_driver_sees_is_named(tmp_path, other_host):
     corpus = ingest(TEXTS, tmp_path / "c.zarr", client=False)
-    near, far = (LDA(2, max_iter=1, client=client) for client in (False, other_host))
+    near, far = (LDA(2, method="online-cvb0", max_iter=1, client=client) for client in (False, other_host))
     near.fit(corpus)
     far.fit(from_matrix(corpus.to_scipy(), corpus.vocabulary[:]))
     for work in (
@@ -170,7 +170,7 @@ def test_a_corpus_that_only_the_driver_sees_is_named(tmp_path, other_host):
 def test_a_corpus_in_the_memory_of_the_driver_is_named(one_worker):
     corpus = ingest(TEXTS, "memory://out-of-reach.zarr", client=False)
     with pytest.raises(ClusterError, match=r"memory://out-of-reach.zarr \(FileNotFoundError"):
-        LDA(2, max_iter=1, client=one_worker).fit(corpus)
+        LDA(2, method="online-cvb0", max_iter=1, client=one_worker).fit(corpus)
 
 
 def test_a_worker_that_joined_without_the_corpus_is_named(tmp_path, monkeypatch):
@@ -187,7 +187,7 @@ def test_a_worker_that_joined_without_the_corpus_is_named(tmp_path, monkeypatch)
                 late.enter_context(hosts.worker(client, private_files=True))
                 first.close()
 
-        model = LDA(2, max_iter=9, batch_size=10, client=client, callbacks=[replace])
+        model = LDA(2, method="online-cvb0", max_iter=9, batch_size=10, client=client, callbacks=[replace])
         with pytest.raises(
             ClusterError, match=r"worker tcp://\S+ cannot open the corpus at \S+ .*client=False"
         ):

@@ -17,7 +17,7 @@ TEXTS = ["cat dog", "dog bird", "bird cat"] * 5
 @pytest.fixture
 def stores(tmp_path):
     corpus = bt.ingest(TEXTS, tmp_path / "c.zarr", token_pattern=PATTERN, **HERE)
-    model = bt.LDA(2, max_iter=1, **HERE).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(corpus)
     assert model.transform(["cat dog"]).shape == (1, 2)  # this process was given the pattern
     model.save(tmp_path / "m.zarr")
     (tmp_path / "new.txt").write_text("cat dog\n")
@@ -82,6 +82,6 @@ def test_the_command_asks_for_the_pattern_again(stores):
 
 def test_a_function_is_still_asked_for(tmp_path):
     corpus = bt.ingest(TEXTS, tmp_path / "c.zarr", token_filter=str.title, **HERE)
-    model = bt.LDA(2, max_iter=1, **HERE).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(corpus)
     with pytest.raises(ModelError, match=r"token_filter=.*functions are not stored.*bigtopic.ingest"):
         model.transform(["cat"])

@@ -89,7 +89,7 @@ def test_text_is_without_the_stop_words_of_its_language_and_without_its_common_w
         stored["text"]["stop_words"] == "english"
         and stored["text"]["max_df"] == stored["words"]["max_df"] == 0.5
     )
-    model = LDA(2, max_iter=1, client=False).fit(corpus)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(corpus)
     model.save(tmp_path / "m.zarr")
     assert said in CliRunner().invoke(main, ["info", str(tmp_path / "m.zarr")]).output
 
@@ -171,7 +171,7 @@ def test_words_left_out_do_not_come_back_with_other_sources(source, settings, tm
 
 
 def test_a_model_warns_of_a_corpus_with_words_that_were_left_out(tmp_path):
-    model = LDA(2, max_iter=1, client=False).fit(ENGLISH)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False).fit(ENGLISH)
     tokens = ingest([_ALL_WORDS] * 64, tmp_path / "c.zarr")
     with pytest.warns(BigtopicWarning, match=r"left out of the first documents \(cat, the\).*drop="):
         model.partial_fit(tokens)
@@ -209,7 +209,7 @@ def test_the_words_of_a_corpus_that_are_left_out_again_are_expected_in_new_texts
     few = ingest(corpus, tmp_path / "c.zarr", max_features=1)
     share = few.n_tokens / corpus.n_tokens
     assert few.text_settings["known_share"] == pytest.approx(share * corpus.text_settings["known_share"])
-    LDA(2, max_iter=1, client=False).fit(few).transform(ENGLISH)
+    LDA(2, method="online-cvb0", max_iter=1, client=False).fit(few).transform(ENGLISH)
 
 
 def test_appended_text_is_tokenised_like_the_corpus_and_has_no_common_words(tmp_path):

@@ -29,7 +29,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return LDA(3, max_iter=3, client=False, n_threads=1).fit(corpus)
+    return LDA(3, method="online-cvb0", max_iter=3, client=False, n_threads=1).fit(corpus)
 
 
 @pytest.fixture(autouse=True)

@@ -174,7 +174,7 @@ DAMAGE = {
 def test_learning_from_a_damaged_store_says_what_is_damaged(harm, damaged, tmp_path):
     harm(damaged)
     error, parts = DAMAGE[harm]
-    model = bt.LDA(2, max_iter=1, **HERE)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, **HERE)
     for use in (model.fit, bt.LDA(2, **HERE).partial_fit, lambda path: bt.open_corpus(path).to_scipy()):
         with pytest.raises(error) as caught:
             use(damaged)
@@ -221,7 +221,7 @@ def test_settings_no_model_can_have(settings, message, store):
 
 def test_a_corpus_the_model_mostly_does_not_know(tmp_path):
     corpus = bt.ingest(["cat dog bird", "bird cat"], tmp_path / "c.zarr", **HERE)
-    model = bt.LDA(2, max_iter=1, **HERE).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(corpus)
     texts = ["chat chien oiseau", "cat rouge"] * 60
     other = bt.ingest(texts, tmp_path / "other.zarr", **HERE)
     for documents in (other, texts):

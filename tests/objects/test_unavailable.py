@@ -108,6 +108,6 @@ def test_the_part_is_named_when_patience_is_over(whose, bucket, refused, patient
     begun = monotonic()
     try:
         with pytest.raises(StoreError, match=r"c\.zarr/parts/0+[-\w]*.*ServiceUnavailable"):
-            bt.LDA(3, max_iter=1, client=False, n_threads=1, random_state=0).fit(corpus)
+            bt.LDA(3, method="online-cvb0", max_iter=1, client=False, n_threads=1, random_state=0).fit(corpus)
     finally:
         print(f"patience {whose}: {monotonic() - begun:.0f} s, {refused(0.0)} requests")

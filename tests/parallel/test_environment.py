@@ -38,7 +38,7 @@ def two_kinds():
 
 def test_another_processor_is_worth_one_warning_or_an_error(corpus, two_kinds):
     client, other = two_kinds
-    model = LDA(4, max_iter=1, client=client)
+    model = LDA(4, method="online-cvb0", max_iter=1, client=client)
     with dask.config.set({environment.SETTING: "error"}):
         for work in (lambda: model.fit(corpus), lambda: mapped(client)):
             with pytest.raises(ClusterError, match=f"{other} has CPU {OTHER}, here {HERE}"):
@@ -72,7 +72,7 @@ def test_a_worker_that_joins_in_the_middle_of_a_fit_is_compared(corpus, join):
         if event.kind == "pass" and not joined:
             joined.append(add_worker())
 
-    model = LDA(4, max_iter=3, client=client, callbacks=[callback])
+    model = LDA(4, method="online-cvb0", max_iter=3, client=client, callbacks=[callback])
     with dask.config.set({environment.SETTING: "error"}), pytest.raises(ClusterError, match=f"CPU {OTHER}"):
         model.fit(corpus)
     assert joined
@@ -97,7 +97,7 @@ def test_a_worker_without_the_package_is_named(corpus, tmp_path):
         hosts.worker(client, PYTHONPATH=str(tmp_path)),
         pytest.raises(ClusterError, match=r"worker tcp://127\.0\.0\.2:\d+ cannot run bigtopic"),
     ):
-        LDA(4, max_iter=1, client=client).fit(corpus)
+        LDA(4, method="online-cvb0", max_iter=1, client=client).fit(corpus)
 
 
 def test_every_difference_is_told(monkeypatch):

@@ -347,7 +347,7 @@ def test_a_fit_that_waits_for_the_first_worker_says_so(corpus, monkeypatch):
         joining = threading.Timer(1.0, lambda: stack.enter_context(hosts.worker(client)))
         joining.start()
         with pytest.warns(BigtopicWarning, match="has no worker yet; bigtopic waits for the first: start"):
-            LDA(4, max_iter=1, client=client).fit(corpus)
+            LDA(4, method="online-cvb0", max_iter=1, client=client).fit(corpus)
         joining.join()
 
 

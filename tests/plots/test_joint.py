@@ -27,7 +27,7 @@ def test_cells_are_the_joint_distribution(shape, tmp_path):
 
 
 def test_other_models_are_refused():
-    model = LDA(2, max_iter=1, client=False, progress=False).fit(COUNTS)
+    model = LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(COUNTS)
     with pytest.raises(
         SettingError, match="plot 'joint' needs row topics and column topics; give a DualTopicModel"
     ):

@@ -15,7 +15,7 @@ CORPUS = from_matrix(np.ones((20, 6)))
 
 @pytest.fixture(scope="module")
 def model():
-    return LDA(2, max_iter=2, random_state=0, progress=False).fit(CORPUS)
+    return LDA(2, method="online-cvb0", max_iter=2, random_state=0, progress=False).fit(CORPUS)
 
 
 def test_a_name_that_is_too_long_is_a_clear_error(model, tmp_path):

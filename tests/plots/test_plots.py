@@ -26,7 +26,9 @@ OF_TOPICS = [name for name in plots.names() if not {"pairs", "candidates"} & {*p
 
 
 def learnt(n_components):
-    return LDA(n_components, max_iter=2, validation=0.1, random_state=0, progress=False).fit(CORPUS)
+    return LDA(
+        n_components, method="online-cvb0", max_iter=2, validation=0.1, random_state=0, progress=False
+    ).fit(CORPUS)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +180,7 @@ def test_history_shows_the_rows_of_the_history(against, key):
 
 
 def test_a_history_without_curves_says_how_to_get_one():
-    model = LDA(3, max_iter=2, progress=False).fit(CORPUS)
+    model = LDA(3, method="online-cvb0", max_iter=2, progress=False).fit(CORPUS)
     with pytest.raises(SettingError, match=r"has no score, bound or change; learn with .* \(validation=\)"):
         model.plot("history")
 

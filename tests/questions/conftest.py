@@ -37,7 +37,7 @@ def asked(records, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def model(asked):
-    return bt.LDA(4, max_iter=5, client=False, n_threads=1, progress=False).fit(asked)
+    return bt.LDA(4, method="online-cvb0", max_iter=5, client=False, n_threads=1, progress=False).fit(asked)
 
 
 @pytest.fixture(scope="session", params=["source", "stored"])

@@ -57,7 +57,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return bt.LDA(2, max_iter=2, client=False, n_threads=1, progress=False).fit(corpus)
+    return bt.LDA(2, method="online-cvb0", max_iter=2, client=False, n_threads=1, progress=False).fit(corpus)
 
 
 def counted(model, corpus, column, **settings):
@@ -114,7 +114,7 @@ def test_bins_of_dates_take_edges(model, corpus):
 def test_bins_of_hours(tmp_path):
     records = [{"text": "a cat sat", "at": f"2020-03-01T0{i}:00:00Z"} for i in range(9)]
     corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1)
-    model = bt.LDA(2, max_iter=1, client=False, n_threads=1).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, n_threads=1).fit(corpus)
     found = counted(model, corpus, "at", bins=2)
     assert found == {
         ("2020-03-01T00:00:00", "2020-03-01T04:00:00"): 4,

@@ -129,7 +129,7 @@ def test_bins_are_those_of_the_documents_asked_for(model, asked, theta):
 def test_years_of_which_one_is_missing(tmp_path):
     records = [{"text": "river bank boat", "year": year} for year in (1998, 2001, None)]
     corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1, progress=False)
-    model = bt.LDA(2, max_iter=1, client=False, progress=False).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(corpus)
     assert columns_of(model.topics_over("year", corpus, freq="decade", topics=0))["year"] == [1990, 2000]
 
 
@@ -275,7 +275,7 @@ def test_chunks_of_zeros_and_empty_strings_are_stored(tmp_path):
     """So that a chunk that is missing is an error."""
     records = [{"id": "", "text": "river bank boat", "year": 0} for _ in range(6)]
     corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1)
-    model = bt.LDA(1, max_iter=1, client=False, progress=False).fit(corpus)
+    model = bt.LDA(1, method="online-cvb0", max_iter=1, client=False, progress=False).fit(corpus)
     path = model.transform_to(corpus, tmp_path / "theta.zarr")
     assert columns_of(model.topics_over("year", theta=path))["n_documents"] == [6]
     assert all((tmp_path / f"theta.zarr/{name}/c/0").exists() for name in ARRAYS)
@@ -294,7 +294,7 @@ def test_columns_of_any_name(tmp_path):
     names = ["source_row", "a/b", "~", "", "topic", "share"]
     records = [{"text": "river bank boat", **dict.fromkeys(names, i % 2)} for i in range(6)]
     corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1)
-    model = bt.LDA(2, max_iter=1, client=False, progress=False).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(corpus)
     path = model.transform_to(corpus, tmp_path / "theta.zarr")
     for name in names:
         found = columns_of(model.topics_over(name, theta=path, topics=1))
@@ -325,7 +325,7 @@ def test_cells_are_shown_as_they_are_meant():
 
 def test_answers_without_pandas(asked, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    model = bt.LDA(4, max_iter=1, client=False, progress=False).fit(asked)
+    model = bt.LDA(4, method="online-cvb0", max_iter=1, client=False, progress=False).fit(asked)
     theta = model.transform_to(asked, tmp_path / "theta.zarr")
     model.set_topic_labels({0: "<b>bold\x1b[31m"})
     found = model.topics_over("kind", theta=theta)
@@ -340,7 +340,9 @@ def test_a_store_is_asked_of_the_model_that_wrote_it(model, theta, synthetic, tm
     saved = tmp_path / "m.zarr"
     model.save(saved)
     assert len(bt.load_model(saved).documents(0, theta=theta)) == 10
-    other = bt.LDA(4, max_iter=5, random_state=1, client=False, n_threads=1).fit(synthetic.counts)
+    other = bt.LDA(4, method="online-cvb0", max_iter=5, random_state=1, client=False, n_threads=1).fit(
+        synthetic.counts
+    )
     for ask in (lambda: other.documents(0, theta=theta), lambda: other.similar_documents("doc-7", theta)):
         with pytest.raises(SettingError, match="with another model"):
             ask()
@@ -353,6 +355,7 @@ def test_a_store_is_asked_of_the_model_that_wrote_it(model, theta, synthetic, tm
 
 
 def test_a_store_is_asked_of_its_model_after_the_words_got_names(synthetic, tmp_path):
+    """Also of the default method, which then goes back to its first phase."""
     settings = {"client": False, "n_threads": 1, "random_state": 0}
     model = bt.LDA(4, max_iter=1, **settings).fit(synthetic.counts)
     theta = model.transform_to(synthetic.counts, tmp_path / "theta.zarr")

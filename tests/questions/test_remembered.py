@@ -15,7 +15,9 @@ COUNTS = np.random.default_rng(0).poisson(0.5, (60, 20)).astype(np.float32)
 
 @pytest.fixture
 def model():
-    return bt.LDA(3, max_iter=2, random_state=0, client=False).fit(bt.from_matrix(COUNTS))
+    return bt.LDA(3, method="online-cvb0", max_iter=2, random_state=0, client=False).fit(
+        bt.from_matrix(COUNTS)
+    )
 
 
 @pytest.fixture

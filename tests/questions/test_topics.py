@@ -85,7 +85,7 @@ def test_of_many_words_those_that_begin_alike_are_suggested(model, monkeypatch):
 
 
 def test_labels_stay_with_the_model(asked, tmp_path):
-    model = bt.LDA(3, max_iter=1, client=False, progress=False).fit(asked)
+    model = bt.LDA(3, method="online-cvb0", max_iter=1, client=False, progress=False).fit(asked)
     top = [" ".join(word for word, _ in topic) for topic in model.topics(3)]
     assert model.topic_labels_ == top
     assert model.set_topic_labels({1: "<rivers>"}).topic_labels_ == [top[0], "<rivers>", top[2]]

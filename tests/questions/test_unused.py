@@ -35,7 +35,7 @@ def check_none_is_a_true_topic(model, truth):
 @pytest.mark.parametrize("seed", range(5))
 def test_most_of_fifty_topics_of_ten_drawn_ones_are_unused(seed):
     truth = drawn(seed)
-    model = bt.LDA(50, random_state=seed, **QUIET).fit(bt.from_matrix(truth.counts))
+    model = bt.LDA(50, method="online-cvb0", random_state=seed, **QUIET).fit(bt.from_matrix(truth.counts))
     assert check_none_is_a_true_topic(model, truth) >= 30
 
 
@@ -65,7 +65,7 @@ def test_no_method_calls_a_true_topic_unused(method, settings, least):
 @pytest.fixture(scope="module")
 def model():
     truth = drawn(0, n_docs=300, n_words=1000)
-    return bt.LDA(50, **QUIET).fit(bt.from_matrix(truth.counts))
+    return bt.LDA(50, method="online-cvb0", **QUIET).fit(bt.from_matrix(truth.counts))
 
 
 def test_they_are_flagged_where_topics_are_shown(model):
@@ -96,7 +96,7 @@ def test_they_are_flagged_in_the_table_and_on_the_page(model):
 
 
 def test_nothing_is_flagged_where_all_are_used(corpus):
-    used = bt.LDA(4, max_iter=5, **QUIET).fit(corpus)
+    used = bt.LDA(4, method="online-cvb0", max_iter=5, **QUIET).fit(corpus)
     assert used.unused_topics_.tolist() == [] and not any("unused" in text for _, text in used.show_topics())
     summary = summarise(used)
     assert "unused" not in text_table(summary).lower()
@@ -129,12 +129,12 @@ def test_one_line_after_fitting_says_how_many(model, corpus, capfd):
     truth = bt.from_matrix(drawn(0, n_docs=300, n_words=1000).counts)
     n_unused = len(model.unused_topics_)
     told = {**QUIET, "progress": None}
-    again = bt.LDA(50, **told).fit(truth)
+    again = bt.LDA(50, method="online-cvb0", **told).fit(truth)
     line = f"{n_unused} of 50 topics unused: few tokens, distributed like the whole corpus; unused_topics_"
     assert capfd.readouterr().err == f"{line} lists them\n"
     again.set_params(progress=False).fit(truth)  # silent
     again.partial_fit(truth)  # a stream may go on
-    bt.LDA(4, max_iter=5, **told).fit(corpus)  # nothing to say
+    bt.LDA(4, method="online-cvb0", max_iter=5, **told).fit(corpus)  # nothing to say
     assert capfd.readouterr().err == ""
 
 

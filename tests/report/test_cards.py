@@ -27,7 +27,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return LDA(N_TOPICS, max_iter=1, client=False, n_threads=1).fit(corpus)
+    return LDA(N_TOPICS, method="online-cvb0", max_iter=1, client=False, n_threads=1).fit(corpus)
 
 
 def rows(html):

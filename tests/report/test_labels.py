@@ -25,7 +25,7 @@ def stores(tmp_path_factory):
     """Paths of a corpus, and of a model with one label."""
     folder = tmp_path_factory.mktemp("labelled")
     corpus = ingest(TEXTS, folder / "corpus.zarr", client=False, n_threads=1)
-    model = LDA(2, max_iter=2, client=False, n_threads=1).fit(corpus)
+    model = LDA(2, method="online-cvb0", max_iter=2, client=False, n_threads=1).fit(corpus)
     model.set_topic_labels({1: LABEL}).save(folder / "model.zarr")
     return str(folder / "corpus.zarr"), str(folder / "model.zarr")
 

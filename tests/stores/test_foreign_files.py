@@ -31,7 +31,7 @@ THEIRS = [
 @pytest.fixture(scope="module")
 def model():
     corpus = bt.from_matrix(np.random.default_rng(0).poisson(1.0, (30, 12)))
-    return bt.LDA(3, max_iter=2, n_threads=1).fit(corpus)
+    return bt.LDA(3, method="online-cvb0", max_iter=2, n_threads=1).fit(corpus)
 
 
 def put(path: Path, name: str) -> Path:

@@ -254,7 +254,9 @@ def test_who_made_the_file_but_was_too_late_to_lock_it_leaves_it(store, monkeypa
 @pytest.fixture(scope="module")
 def models():
     corpus = bt.from_matrix(np.random.default_rng(0).poisson(1.0, (30, 12)))
-    return corpus, [bt.LDA(3, max_iter=2, n_threads=1, random_state=i).fit(corpus) for i in range(4)]
+    return corpus, [
+        bt.LDA(3, method="online-cvb0", max_iter=2, n_threads=1, random_state=i).fit(corpus) for i in range(4)
+    ]
 
 
 def together(*functions):

@@ -14,7 +14,7 @@ TEXTS = ["water bank delta river", "violin choir opera song"] * 10
 
 @pytest.fixture(scope="module")
 def model():
-    return bt.LDA(2, max_iter=2, client=False, n_threads=1, progress=False).fit(TEXTS)
+    return bt.LDA(2, method="online-cvb0", max_iter=2, client=False, n_threads=1, progress=False).fit(TEXTS)
 
 
 def page(model, target):

@@ -38,7 +38,7 @@ class Holder:
 
 @pytest.fixture(scope="module")
 def model():
-    return bt.LDA(3, max_iter=1, random_state=0, client=False).fit(CORPUS)
+    return bt.LDA(3, method="online-cvb0", max_iter=1, random_state=0, client=False).fit(CORPUS)
 
 
 def test_an_old_name_is_the_new_argument_and_warns_where_it_is_used():

@@ -205,8 +205,7 @@ class StoredTopics:
             )
         if found == "earlier":
             warn(
-                f"{argument('theta')}: {self.url} was written before the model learned more "
-                f"({self.made_with['updates']:,} of {model.cursor.step:,} updates); write the store again",
+                f"{argument('theta')}: {self.url} was written before the model learned more; write the store again"
             )
         return self
 

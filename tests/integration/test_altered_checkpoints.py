@@ -83,7 +83,7 @@ def test_a_disk_that_is_full_at_the_lock_leaves_nothing(corpus, tmp_path, monkey
 
     monkeypatch.setattr(WriterLock, "_take", full)
     with pytest.raises(StoreError, match="the disk is full"):
-        bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(
+        bt.LDA(2, max_iter=1, client=False, progress=False).fit(
             corpus, checkpoint=tmp_path / "folder/run.ckpt"
         )
     assert not list(tmp_path.iterdir())

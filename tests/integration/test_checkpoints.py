@@ -188,23 +188,19 @@ def test_a_tolerance_ends_a_resumed_run_where_it_ends_an_undisturbed_one(method,
 
 def test_another_run_is_refused_and_told_from_this_one(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
+    bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     with pytest.raises(CorpusExists, match=r"holds a run already; pass resume=True"):
-        bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
+        bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     with pytest.raises(ModelError, match=r"n_components was 4, is 5.*max_iter was 1, is 2"):
-        bt.LDA(5, method="online-cvb0", max_iter=2, **ONLINE).fit(corpus, checkpoint=path, resume=True)
+        bt.LDA(5, max_iter=2, **ONLINE).fit(corpus, checkpoint=path, resume=True)
     with pytest.raises(ModelError, match=r"doc_topic_prior was None, is 'array"):
-        bt.LDA(4, method="online-cvb0", max_iter=1, doc_topic_prior=[0.1] * 4, **ONLINE).fit(
-            corpus, checkpoint=path, resume=True
-        )
+        bt.LDA(4, max_iter=1, doc_topic_prior=[0.1] * 4, **ONLINE).fit(corpus, checkpoint=path, resume=True)
     with pytest.raises(
         ModelError, match=r"corpus\.documents was 300, is 299.*corpus\.content is another one"
     ):
-        bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus[:299], checkpoint=path, resume=True)
+        bt.LDA(4, max_iter=1, **ONLINE).fit(corpus[:299], checkpoint=path, resume=True)
     assert (
-        bt.LDA(4, method="online-cvb0", max_iter=1, **{**ONLINE, "n_threads": 2})
-        .fit(corpus, checkpoint=path, resume=True)
-        .n_iter_
+        bt.LDA(4, max_iter=1, **{**ONLINE, "n_threads": 2}).fit(corpus, checkpoint=path, resume=True).n_iter_
         == 1
     )
 
@@ -212,7 +208,7 @@ def test_another_run_is_refused_and_told_from_this_one(corpus, tmp_path):
 def test_what_is_not_a_checkpoint_stays_as_it_is(corpus, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "dear.txt").write_text("dear")
-    model = bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus)
+    model = bt.LDA(4, max_iter=1, **ONLINE).fit(corpus)
     model.save(tmp_path / "model.zarr")
     for name in ("letters", "model.zarr"):
         before = sorted(path.name for path in (tmp_path / name).rglob("*"))
@@ -227,7 +223,7 @@ def test_a_link_that_leads_nowhere_is_named(corpus, tmp_path):
         with pytest.raises(
             CorpusExists, match=r"run is a symbolic link to .*gone, which is not there; make that"
         ):
-            bt.LDA(2, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
+            bt.LDA(2, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -237,9 +233,7 @@ def test_a_path_through_a_file_is_refused(below, corpus, tmp_path):
     with pytest.raises(
         StoreError, match=r"cannot be locked: what should be a folder .* is a file; move that"
     ):
-        bt.LDA(2, method="online-cvb0", max_iter=1, **ONLINE).fit(
-            corpus, checkpoint=tmp_path / "file" / below
-        )
+        bt.LDA(2, max_iter=1, **ONLINE).fit(corpus, checkpoint=tmp_path / "file" / below)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -277,14 +271,14 @@ def test_settings_that_cannot_be_meant(corpus, tmp_path):
 
 def test_one_process_at_a_time(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    other = bt.LDA(4, method="online-cvb0", max_iter=2, **ONLINE)
+    other = bt.LDA(4, max_iter=2, **ONLINE)
 
     def intrude(event):
         if event.kind == "pass":
             with pytest.raises(CorpusLocked):
                 other.fit(corpus, checkpoint=path, resume=True)
 
-    bt.LDA(4, method="online-cvb0", max_iter=2, callbacks=[intrude], **ONLINE).fit(corpus, checkpoint=path)
+    bt.LDA(4, max_iter=2, callbacks=[intrude], **ONLINE).fit(corpus, checkpoint=path)
 
 
 def test_versions_are_kept_and_a_damaged_one_is_passed_over(corpus, tmp_path):
@@ -329,7 +323,7 @@ def test_no_more_passes_of_labels_stay_than_the_versions_need(rounds, twelve_pas
 
 def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    model = bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
+    model = bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     np.testing.assert_array_equal(bt.load_model(path).components_, model.components_)
     root = json.loads((path / "zarr.json").read_text())
     assert root["attributes"]["bigtopic-checkpoint"]["identity"]["settings"]["n_components"] == 4
@@ -341,23 +335,16 @@ def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
 
 def test_documents_and_models_that_are_given_are_compared_by_their_content(corpus, tmp_path):
     counts = np.kron(np.eye(2, dtype=int), np.full((20, 40), 3))
-    topics = [
-        bt.LDA(4, method="online-cvb0", max_iter=1, random_state=seed, **ONLINE).fit(corpus)
-        for seed in (1, 2)
-    ]
+    topics = [bt.LDA(4, max_iter=1, random_state=seed, **ONLINE).fit(corpus) for seed in (1, 2)]
     for name, first, other in (
         ("validation", csr_matrix(counts), csr_matrix(counts[::-1])),
         ("init", topics[0], topics[1]),
     ):
         for value in (first, first):
             path = tmp_path / name
-            bt.LDA(4, method="online-cvb0", max_iter=1, **{name: value}, **ONLINE).fit(
-                corpus, checkpoint=path, resume=True
-            )
+            bt.LDA(4, max_iter=1, **{name: value}, **ONLINE).fit(corpus, checkpoint=path, resume=True)
         with pytest.raises(ModelError, match=rf"resumed: {name} "):
-            bt.LDA(4, method="online-cvb0", max_iter=1, **{name: other}, **ONLINE).fit(
-                corpus, checkpoint=path, resume=True
-            )
+            bt.LDA(4, max_iter=1, **{name: other}, **ONLINE).fit(corpus, checkpoint=path, resume=True)
 
 
 def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_path):
@@ -377,14 +364,14 @@ def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_pa
 
 def test_a_run_of_a_version_whose_methods_had_other_settings(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
-    bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
+    bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path)
     root = json.loads((path / "zarr.json").read_text())
     method = root["attributes"]["bigtopic-checkpoint"]["identity"]["settings"]["method"]
     method["former"] = method.pop("average")
     (path / "zarr.json").write_text(json.dumps(root))
     what = r"method\.average is new since the run began; settings\.method\.former is gone since the run began"
     with pytest.raises(ModelError, match=rf"settings\.{what}\. Give .*the version of bigtopic included"):
-        bt.LDA(4, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus, checkpoint=path, resume=True)
+        bt.LDA(4, max_iter=1, **ONLINE).fit(corpus, checkpoint=path, resume=True)
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -555,7 +542,7 @@ def test_labels_that_are_lost_or_of_others_are_not_counted_again(corpus, tmp_pat
 def test_nothing_is_written_through_a_link_in_a_checkpoint(corpus, tmp_path):
     path, other = tmp_path / "run.ckpt", tmp_path / "other.zarr"
     estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
-    bt.LDA(2, method="online-cvb0", max_iter=1, **ONLINE).fit(corpus).save(other)
+    bt.LDA(2, max_iter=1, **ONLINE).fit(corpus).save(other)
     (path / "step-000000000032").symlink_to(other)
     with pytest.raises(StoreError, match="symbolic link"):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)

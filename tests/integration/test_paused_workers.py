@@ -107,14 +107,9 @@ def test_nothing_rests_after_a_run_that_fails(executor, three_workers):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        LDA(
-            40,
-            method="online-cvb0",
-            max_iter=3,
-            client=three_workers,
-            callbacks=[fail],
-            **executor("graphs", True),
-        ).fit(counts(800, 3000))
+        LDA(40, max_iter=3, client=three_workers, callbacks=[fail], **executor("graphs", True)).fit(
+            counts(800, 3000)
+        )
     assert all_gave_back(three_workers)
 
 
@@ -160,7 +155,7 @@ def test_what_a_worker_holds_counts(limited):
         assert held() > before + 3000 * MEGABYTE
         said = r"it uses 80% before Dask pauses it: its process holds 3\.\d+ GB already"
         with pytest.raises(SettingError, match=said):
-            LDA(4, method="online-cvb0", max_iter=1, client=limited).fit(counts(50, 100))
+            LDA(4, max_iter=1, client=limited).fit(counts(50, 100))
     finally:
         limited.run(_hold, 0)
 

@@ -11,7 +11,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.errors import SettingError
-from bigtopic.learning import later_phases
+from bigtopic.estimators.support import later_phases
 from bigtopic.learning.memory import estimate
 from bigtopic.state import machine_memory
 from bigtopic.state.lazy_array import LazyArray

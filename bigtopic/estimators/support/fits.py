@@ -13,8 +13,8 @@ from typing import Any
 
 from bigtopic.errors import SettingError, argument
 from bigtopic.estimators.support import checkpoints, run_record
+from bigtopic.estimators.support.later_phases import check_later, stays_here
 from bigtopic.estimators.support.phases import Phase
-from bigtopic.learning.later_phases import check_later, stays_here
 from bigtopic.methods import get
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.checkpoints.checkpoint import CheckpointFolder

@@ -35,9 +35,12 @@ import hosts
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Stores wait until each file is durable; where there is room, files are in memory, where that takes no time.
+# Stores wait until each file is durable, and to remove a folder takes milliseconds on many a disk; where there is room,
+# files are in memory, where both take no time.
 if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 4 << 30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
+    os.environ.setdefault("TMPDIR", "/dev/shm")
+    tempfile.tempdir = None  # found before
 
 # Workers of all the clusters idle for most of a run: without these, each of them takes 3 % of a processor.
 os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"

@@ -46,7 +46,7 @@ def test_clone_is_the_same_and_not_fitted(corpus):
 def test_grid_search_finds_the_better_number_of_topics(synthetic):
     from sklearn.model_selection import GridSearchCV
 
-    estimator = LDA(max_iter=5, batch_size=50, client=False, n_threads=1)
+    estimator = LDA(method="online-cvb0", max_iter=5, batch_size=50, client=False, n_threads=1)
     search = GridSearchCV(estimator, {"n_components": [1, 4]}, cv=2).fit(sparse.csr_matrix(synthetic.counts))
     assert search.best_params_ == {"n_components": 4}
     assert search.best_estimator_.components_.shape == (4, 80)

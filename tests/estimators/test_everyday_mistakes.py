@@ -151,7 +151,7 @@ MISTAKES = [
 def at(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mistakes")
     corpus = bt.ingest(TEXTS, folder / "c.zarr", **HERE)
-    model = bt.LDA(2, max_iter=1, **HERE).fit(corpus)
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(corpus)
     model.save(folder / "m.zarr")
     authors = bt.AuthorTopicModel(2, max_iter=1, **HERE)
     return SimpleNamespace(
@@ -159,7 +159,7 @@ def at(tmp_path_factory):
         corpus=corpus,
         model=model,
         new=bt.LDA(2, **HERE),
-        unnamed=bt.LDA(2, max_iter=1, **HERE).fit(np.eye(6)),
+        unnamed=bt.LDA(2, method="online-cvb0", max_iter=1, **HERE).fit(np.eye(6)),
         authors=authors.fit(corpus.with_authors({"Ann": [str(i) for i in range(20)]})),
     )
 

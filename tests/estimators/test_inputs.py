@@ -164,7 +164,8 @@ SOURCES = {name: lambda make=make: (make(), None) for name, make in TEXT_SOURCES
 
 
 def model(**settings) -> LDA:
-    return LDA(4, **{"max_iter": 2, "random_state": 0, "n_threads": 1, "client": False, **settings})
+    quick = {"method": "online-cvb0", "max_iter": 2, "random_state": 0, "n_threads": 1, "client": False}
+    return LDA(4, **{**quick, **settings})
 
 
 def same(one: LDA, other: LDA) -> bool:

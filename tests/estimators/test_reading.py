@@ -24,7 +24,7 @@ import toys
 
 @pytest.fixture(scope="module")
 def model(corpus) -> LDA:
-    return LDA(4, batch_size=50, max_iter=2, client=False, n_threads=1).fit(corpus)
+    return LDA(4, method="online-cvb0", batch_size=50, max_iter=2, client=False, n_threads=1).fit(corpus)
 
 
 def test_components_are_weights_and_topics_are_probabilities(model):

@@ -136,7 +136,7 @@ def test_a_pipeline_gives_a_frame_and_topics_of_words():
 
 
 def test_grid_search_over_a_corpus(corpus):
-    estimator = bt.LDA(max_iter=5, batch_size=50, **HERE)
+    estimator = bt.LDA(method="online-cvb0", max_iter=5, batch_size=50, **HERE)
     search = GridSearchCV(estimator, {"n_components": [1, 4], "random_state": [0, 1]}, cv=2).fit(corpus)
     assert search.best_params_["n_components"] == 4
     assert search.best_estimator_.vocabulary_ == corpus.vocabulary

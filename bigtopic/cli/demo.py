@@ -82,7 +82,8 @@ def command(
     train, test = corpus.split(test_size=_TEST_SHARE, random_state=random_state)
     tell(f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n")
     work: dict[str, Any] = {"client": False, "n_threads": n_threads}
-    model = LDA(n_components, max_iter=max_iter, validation=test, random_state=random_state, **work)
+    how: dict[str, Any] = {"method": "online-cvb0", "max_iter": max_iter, "validation": test}
+    model = LDA(n_components, **how, random_state=random_state, **work)
     summary = summarise(model.fit(train), train, test=test, **work)
     figures = {
         **summary.results.lines(),

@@ -34,7 +34,7 @@ from bigtopic import LDA
 from bigtopic.datasets import docstrings
 texts = [record["text"] for record in docstrings(["asyncio", "email", "logging", "unittest"])]
 times = [time.perf_counter()]
-model = LDA(20, client=False, progress=False).fit(texts)
+model = LDA(20, method="online-cvb0", client=False, progress=False).fit(texts)
 times.append(time.perf_counter())
 for _ in range(2):
     model.transform([texts[0]])

@@ -42,6 +42,13 @@ def test_the_demo_shows_everything_and_keeps_its_corpus(some_packages, monkeypat
     assert len(some_packages) == 2
 
 
+def test_it_makes_the_passes_that_it_is_told(some_packages, monkeypatch, tmp_path):
+    history = []
+    monkeypatch.setattr("bigtopic.cli.demo._tokens_per_second", lambda rows: history.extend(rows) or "")
+    run("demo", "--folder", tmp_path, *SETTINGS)
+    assert [row["pass"] for row in history if "score" not in row] == [1, 2]
+
+
 def test_a_corpus_that_was_not_finished_is_made_again(some_packages, tmp_path):
     run("demo", "--folder", tmp_path, *SETTINGS)
     (tmp_path / ".bigtopic-demo").write_text("")

@@ -97,7 +97,7 @@ def make_run(
     if schedule is None and replicas is not None and replicas > 1:
         _warn_of_idle_replicas(plan, replicas, n_steps)
     if n_steps is not None:
-        _warn_of_priors_at_rest(method, n_steps, plan.n_rounds == 1 and share <= 1)
+        _warn_of_priors_at_rest(method, n_steps, plan.n_rounds == 1 and share <= 1, model.cursor.phase > 0)
     work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     settings = Settings(
         method.schemes,
@@ -226,17 +226,20 @@ def _check_replicas(method: Method, replicas: int) -> None:
             )
 
 
-def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool) -> None:
+def _warn_of_priors_at_rest(method: Method, n_steps: int, whole: bool, later_phase: bool) -> None:
     own = {str(method.model.arrays[array].prior): scheme for array, scheme in method.prior_schemes.items()}
     learned = {name: s for name, s in {**method.schemes, **own}.items() if isinstance(s, LearnedPrior)}
     late = {name: s for name, s in learned.items() if s.first_update(whole) > n_steps}
     if late:
         first = max(scheme.first_update(whole) for scheme in late.values())
-        begins = [setting(f"{name}.begin", scheme.begin) for name, scheme in late.items()]
+        of = f"{method.phase}." if later_phase else ""
+        begins = [setting(f"{of}{name}.begin", scheme.begin) for name, scheme in late.items()]
+        batch_size = f"option {of}batch_size" if later_phase else argument("batch_size")
+        where = f" in the {method.phase} phase, because it" if method.phase else ", because this run"
         warn(
-            f"{' and '.join(argument(f'learn_{name}') for name in late)}: nothing is learned, because this run ends "
-            f"with update {n_steps} and learning begins with update {first}, when topics have begun to differ; choose "
-            f"more passes, a smaller {argument('batch_size')}, or smaller values than {' and '.join(begins)}"
+            f"{' and '.join(argument(f'learn_{name}') for name in late)}: nothing is learned{where} ends with "
+            f"update {n_steps} and learning begins with update {first}, when topics have begun to differ; choose "
+            f"more passes, a smaller {batch_size}, or smaller values than {' and '.join(begins)}"
         )
 
 

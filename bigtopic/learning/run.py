@@ -30,7 +30,8 @@ class Settings:
     total_docs, total_tokens : of the corpus, or the declared size of a stream
     inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
     n_steps : total number of updates of the run; None if unknown
-    average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
+    average : share of the updates, at the end, over which arrays are averaged, at least one where it is above 0; all
+        updates where `n_steps` is unknown
     largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
     burn_in : first inner iterations of a round after which the params stay as they are
     asynchronous : whether minibatches move the params whenever they are done, see `learning.pushes`
@@ -80,7 +81,7 @@ class Settings:
 
     @property
     def _first_averaged(self) -> int:
-        return 1 if self.n_steps is None else 1 + self.n_steps - round(self.average * self.n_steps)
+        return 1 if self.n_steps is None else 1 + self.n_steps - max(1, round(self.average * self.n_steps))
 
 
 @dataclass(frozen=True)

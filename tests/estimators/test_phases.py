@@ -9,7 +9,7 @@ from scipy import sparse
 
 import bigtopic as bt
 from bigtopic.datasets import lda_corpus
-from bigtopic.errors import InputError, ModelError, SettingError
+from bigtopic.errors import BigtopicWarning, InputError, ModelError, SettingError
 from bigtopic.estimators.support import phases
 from bigtopic.methods.settings import settings_of
 from bigtopic.plan.cursor import Cursor
@@ -298,6 +298,21 @@ def test_a_learned_prior_is_handed_over(shape):
     prior = model.doc_topic_prior_
     model.set_params(callbacks=[]).partial_fit(X[:64])
     assert np.abs(model.doc_topic_prior_ - prior).max() < 0.5 * prior.max()
+
+
+def test_a_prior_that_rests_in_a_phase_is_said_to_rest_there():
+    """It is not said to be as it was given, and the option that is named belongs to that phase."""
+    short = {**SHORT, "learn_doc_topic_prior": "symmetric", "options": {"sampling.max_iter": 2}}
+    says = (
+        r"^learn_doc_topic_prior: nothing is learned in the sampling phase, because it ends with update 2 .* a "
+        r"smaller option sampling\.batch_size, or .* than options={'sampling\.doc_topic_prior\.begin': 3\.0}$"
+    )
+    with pytest.warns(BigtopicWarning, match=says):
+        model = bt.LDA(4, **{**short, "max_iter": 20}).fit(X)
+    assert np.abs(model.doc_topic_prior_ - 0.25).max() > 1e-3  # learned in the first phase
+    says = r"in the online phase, because it ends with update 5 .* batch_size, .*options={'doc_topic_prior\.begin'"
+    with pytest.warns(BigtopicWarning, match=says):
+        bt.LDA(4, **{**short, "max_iter": 1, "options": {}}).fit(X)
 
 
 def test_given_priors_are_used_in_all_phases():

@@ -365,6 +365,54 @@ def test_the_mean_rises_from_the_topics_of_the_phase_before(documents):
     np.testing.assert_allclose(model.components_ - prior, mean / 21, rtol=1e-5, atol=1e-5)
 
 
+class Look:
+    """After each update of the sampling phase: the latest counts, and what people read, both without the prior."""
+
+    names, every = ("looked",), 1
+
+    def __init__(self):
+        self.samples, self.read = [], []
+
+    def measure(self, model):
+        if model.cursor.phase:
+            for array, seen in (
+                (model.topic_words, self.samples),
+                (model.estimate("topic_words"), self.read),
+            ):
+                seen.append((array.raw.astype(float) * array.scale)[:, :4].T)
+        return {"looked": 0.0}
+
+    def __call__(self, event):
+        """Measures alone."""
+
+
+@pytest.mark.parametrize("more", [{}, {"learn_doc_topic_prior": "asymmetric"}])
+def test_every_update_reads_the_mean_so_far(more, documents):
+    """Also in the first pass, where a sample has no more than the documents that were labelled so far."""
+    look, options = Look(), {"sampling.average": 1.0}
+    model = phased(times=4, callbacks=[look], options=options, **more).fit(documents)
+    online = phased(times=4, options={"sampling.max_iter": 0}, **more).fit(documents).components_
+    prior, tokens = model.topic_word_prior_, documents.n_tokens
+    whole, weight = (1 + 2 + 3) * (online - prior), 1 + 2 + 3
+    for i, (sample, read) in enumerate(zip(look.samples, look.read, strict=True), start=4):
+        whole, weight = whole + i * sample, weight + i
+        np.testing.assert_allclose(read, whole / weight, rtol=1e-5, atol=1e-4)
+        assert read.min() >= 0 and (np.rint(sample) == sample).all()
+    assert len(look.read) == 4 * PASSES[1] * ROUNDS[1]
+    totals = [sample.sum() for sample in look.samples]
+    assert 0 < totals[0] < tokens and totals[1:] == [tokens] * (len(totals) - 1)
+    np.testing.assert_allclose(model.components_ - prior, look.read[-1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("average", [1e-9, 0.05])
+def test_a_share_of_less_than_one_update_is_the_last_update(average, documents):
+    """Sampling that its mean leaves out would be for nothing."""
+    online = phased(options={"sampling.max_iter": 0}).fit(documents).components_
+    latest = phased(options={"sampling.average": 0}).fit(documents).components_
+    model = phased(options={"sampling.average": average}).fit(documents)
+    np.testing.assert_allclose(model.components_, 0.6 * online + 0.4 * latest, rtol=1e-5, atol=1e-5)
+
+
 def test_time_that_is_up_in_the_second_phase_leaves_valid_topics(documents):
     online = phased(options={"sampling.max_iter": 0}).fit(documents)
     wait = at(1, 2, lambda: time.sleep(1.0))

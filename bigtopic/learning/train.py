@@ -190,10 +190,12 @@ class _Loop:
         except ClusterError as error:
             error.args = (f"{error.message}; {self._left()}",)
             raise
-        if self.stop.is_set():  # perhaps while it was scored or saved at the end: no other phase begins
-            reason = "interrupt"
-        self.history.end(reason or "max_iter")
-        return reason or "max_iter"
+        self.history.end(self._or_interrupt(reason))
+        return self._or_interrupt(reason)
+
+    def _or_interrupt(self, reason: str | None) -> str:
+        """The reason, or Ctrl-C, perhaps while the end was scored, saved or told: no other phase begins."""
+        return "interrupt" if self.stop.is_set() else reason or "max_iter"
 
     def _learned(self) -> str | None:
         reason = self._ended_before()

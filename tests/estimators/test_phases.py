@@ -177,6 +177,7 @@ def test_another_method_since_the_fit_is_refused(fitted):
         ({"sampling.sweeps": 0}, "sweeps"),
         ({"sampling.sweeps": "many"}, "sweeps"),
         ({"online.max_iter": 3}, "no option 'online.max_iter'"),
+        ({"sampling": 3}, "no option 'sampling'"),
     ],
 )
 def test_options_of_phases_are_checked_before_anything_is_learned(options, message):
@@ -199,6 +200,14 @@ def test_weights_are_never_labelled(counts, capsys):
     model = bt.LDA(4, **{**SHORT, "progress": None}).fit(bt.from_matrix(counts))
     assert "sampling phase is left out: counts that are not whole numbers" in capsys.readouterr().err
     assert {*phases_of(model)} == {"online"} and model.run_["passes"] == model.n_iter_ == 2
+
+
+def test_weights_of_few_documents_are_never_labelled(capsys):
+    counts = sparse.vstack([X] * 5).tolil()
+    counts[[1200, 1300], 0] = 2.5  # late, and whole numbers in sum
+    corpus = bt.from_matrix(counts.tocsr(), shuffle=False)
+    assert not phases.phases_over(bt.LDA(method="auto")._later_phases(), corpus, 4, None)
+    assert "not whole numbers" in capsys.readouterr().err
 
 
 def test_weights_of_a_stored_corpus_are_never_labelled(tmp_path, capsys):

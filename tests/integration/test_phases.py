@@ -129,9 +129,10 @@ def test_a_failure_between_phases(kind, documents, undisturbed, tmp_path):
     agree(phased().fit(documents, checkpoint=tmp_path / "r", resume=True), undisturbed)
 
 
-def test_ctrl_c_after_the_last_round_of_a_phase_ends_the_fit(documents, undisturbed, tmp_path):
+@pytest.mark.parametrize("kind", ["pass", "end"])
+def test_ctrl_c_after_the_last_round_of_a_phase_ends_the_fit(kind, documents, undisturbed, tmp_path):
     last = PASSES[0] * ROUNDS[0]
-    cut = phased(callbacks=[at(0, last, ctrl_c, "pass")]).fit(documents, checkpoint=tmp_path / "r")
+    cut = phased(callbacks=[at(0, last, ctrl_c, kind)]).fit(documents, checkpoint=tmp_path / "r")
     assert cut.run_["ended"] == "interrupt" and cut.n_iter_ == PASSES[0]
     agree(phased().fit(documents, checkpoint=tmp_path / "r", resume=True), undisturbed)
 

@@ -121,9 +121,10 @@ def _why_not_labelled(phase: Phase, corpus: Corpus, components: int | Mapping[st
 
 
 def _has_fractions(corpus: Corpus) -> bool:
-    """Whether some counts are fractions, by the tokens of each part and its first documents."""
+    """Whether some counts are fractions, by the tokens of each document and the first documents of each part."""
     return any(
-        float(part.n_tokens) % 1.0 or (part.read(0, min(_LOOKED_AT, part.n_docs)).counts % 1.0).any()
+        (part.tokens(0, part.n_docs) % 1.0).any()
+        or (part.read(0, min(_LOOKED_AT, part.n_docs)).counts % 1.0).any()
         for part in corpus.parts
         if part.n_docs
     )
@@ -144,11 +145,9 @@ def _before(estimator: Any, what: str) -> int:
 
 
 def first_options(method: Method, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The options of the first phase: those without the name of a later one."""
-    later = {phase.phase for phase in method.then}
-    return {
-        name: value for name, value in (options or {}).items() if str(name).partition(".")[0] not in later
-    }
+    """The options of the first phase: those that do not begin with the name of a later one and a dot."""
+    later = tuple(f"{phase.phase}." for phase in method.then)
+    return {name: value for name, value in (options or {}).items() if not str(name).startswith(later)}
 
 
 def phases_after(

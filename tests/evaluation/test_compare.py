@@ -224,7 +224,8 @@ def test_workers_change_nothing():
     from bigtopic.evaluation import Watch, stream
 
     def answers(client):
-        settings = {"max_iter": 2, "batch_size": 30, "progress": False, "client": client}
+        settings = {"method": "online-cvb0", "max_iter": 2, "batch_size": 30}
+        settings |= {"progress": False, "client": client}
         watch = Watch(CORPUS, ["npmi", "log-predictive"], every=3, client=client)
         watched = LDA(3, callbacks=[watch], **settings).fit(CORPUS)
         return (

@@ -28,7 +28,7 @@ def corpus(truth: signed.Truth) -> Corpus:
     return signed.corpus_of(truth.docs, n_parts=3)
 
 
-@pytest.fixture(scope="module", params=["author-vb", "online-author-vb"])
+@pytest.fixture(scope="session", params=["author-vb", "online-author-vb"])
 def fitted(request: pytest.FixtureRequest, corpus: Corpus) -> bt.AuthorTopicModel:
     models = [
         bt.AuthorTopicModel(K, method=request.param, random_state=seed, **QUIET).fit(corpus)

@@ -52,7 +52,7 @@ def test_every_kernel_of_a_method_and_every_scheme_is_among_them():
 @pytest.mark.parametrize(
     ("name", "option"),
     [
-        pytest.param(*row, marks=[pytest.mark.slow] if number % 4 else [])
+        pytest.param(*row, marks=[pytest.mark.slow] if number % 8 else [])
         for number, row in enumerate(each_once())
     ],
 )

@@ -29,7 +29,14 @@ def test_script_runs(script, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.filterwarnings("default")  # those of Jupyter; the notebook's own go to its kernel
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] if path.name != "topics.ipynb" else [])
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.name,
+)
 def test_notebook_runs(notebook, tmp_path):
     import nbformat
     from nbclient import NotebookClient

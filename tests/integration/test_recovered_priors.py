@@ -90,6 +90,7 @@ def test_the_prior_is_found_within_four_standard_errors(name, start, scheme, mad
     assert (np.ptp(model.doc_topic_prior_) == 0) == (scheme.shape == "symmetric")
 
 
+@pytest.mark.slow
 def test_a_single_pass_of_splda_finds_it_by_a_step_of_its_own(made):
     """From the paper's start, 2 / n_components; of half of the documents, with topics that follow each of them, as
     they do with the paper's steps."""

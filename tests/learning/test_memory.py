@@ -192,6 +192,7 @@ SLOW = [
     "minibatches in two parts",
     "what is remembered",
     "documents on disk",
+    "replicas",
 ]  # a second case of a kind
 
 

@@ -224,6 +224,7 @@ def test_a_pass_of_splda_is_that_of_the_equations(scheme, learns, corpus):
     )
 
 
+@pytest.mark.slow
 def test_one_pass_of_splda_beats_the_frequencies_of_words():
     """By more than 0.1 nats a token. The equations with the paper's steps do not: topics are of the last documents."""
     from reference import case

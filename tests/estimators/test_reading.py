@@ -83,10 +83,10 @@ def test_pyldavis_input_of_a_corpus_with_other_words(model, synthetic):
 
 
 def test_attributes(model, corpus):
-    assert model.n_features_in_ == 80  # passes and updates: online, and of sampling
-    assert model.n_iter_ == 2 + 40 and model.n_batch_iter_ == 12 + 40
+    assert model.n_features_in_ == 80
+    assert model.n_iter_ == 2 and model.n_batch_iter_ == 12
     assert model.doc_topic_prior_.shape == (4,) and model.random_state_ == 0
-    assert [row["pass"] for row in model.history_] == [1, 2, *range(1, 41)]
+    assert [row["pass"] for row in model.history_] == [1, 2]
 
 
 @pytest.mark.parametrize("shape", [(80,), (2, 80)], ids=str)

@@ -21,7 +21,7 @@ class LDA(TopicLearning):
     ----------
     n_components : number of topics; in the literature K
     method : name of a method, or a `bigtopic.Method`; None for "auto", which learns online, then samples, and suits
-        most corpora; "online-cvb0" takes a tenth of its time
+        most corpora; "online-cvb0" takes a tenth of its time, or less
     doc_topic_prior : number or (n_components,); None for the method's default, which differs between methods, see
         `bigtopic.methods()`. In the literature alpha
     topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default, likewise. In the

@@ -49,7 +49,7 @@ METHODS = (
         init=_WHOLE,
         summary="zero-order collapsed variational inference with topics fixed per minibatch",
         complexity="K I per distinct word; nothing kept of a document",
-        use="a tenth of the time of auto: searches over settings, large corpora, streams",
+        use="a tenth of the time of auto or less: searches over settings, large corpora, streams",
         paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013; Than & Doan's Online-CVB0 is scvb0",
     ),
     Method(

@@ -174,7 +174,7 @@ def train(mode: str, store: str, url: str, method: str) -> None:
         begun = time.perf_counter()
         model = fit(corpus, **where)
         print(time.perf_counter() - begun, flush=True)  # memory is no longer watched
-        model.save(url)
+        model.save(url, overwrite=True)
 
     if mode == "threads":
         return timed(client=False, n_threads=2)

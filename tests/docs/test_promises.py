@@ -81,7 +81,10 @@ def run_tests(folder, *chosen):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("member", ["plot", pytest.param("measure", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "member",
+    [pytest.param(name, marks=[pytest.mark.slow] if number else []) for number, name in enumerate(PROMISED)],
+)
 def test_the_files_of_a_page_pass_the_tests_that_it_names(member, tmp_path):
     page = ROOT / "docs" / "extend" / f"{member}.md"
     assert all(test in page.read_text(encoding="utf-8") for test in PROMISED[member])

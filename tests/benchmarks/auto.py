@@ -164,7 +164,8 @@ def peers(given: argparse.Namespace, name: str, corpus: Any) -> None:
         f"{name}: {corpus.n_docs:,} documents; {given.topics} topics, each system with its own defaults and priors on "
         f"two processors; means of {given.seeds} seeds"
     )
-    results.report(given, f"auto-peers-{name}", caption, rows, figures(ways))
+    label = "auto-peers" if ways.keys() == SYSTEMS.keys() else "auto-seeds"  # of some systems
+    results.report(given, f"{label}-{name}", caption, rows, figures(ways))
 
 
 def apart(topics: list[np.ndarray]) -> str:

@@ -29,6 +29,7 @@ from bigtopic.plan import exchanges
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import browsing
 import hosts
 
 # Shells start what is in the background with Ctrl-C ignored, and then nothing here could interrupt a run.
@@ -190,3 +191,28 @@ def other_host() -> Iterator[Any]:
         for _ in range(2):
             stack.enter_context(hosts.worker(client, private_files=True))
         yield client
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    with browsing.started() as found:
+        yield found
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Callable[..., browsing.Tab]]:
+    """`tab(address)` opens a page at 1 400 x 900 pixels, or as further settings of Playwright say. At the end nothing
+    may have gone wrong in any of them."""
+    opened = []
+
+    def open_(address: str, own: str = "", **settings: Any) -> browsing.Tab:
+        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **settings})
+        opened.append((context, browsing.Tab(context.new_page(), own)))
+        opened[-1][1].page.goto(address)
+        return opened[-1][1]
+
+    yield open_
+    faults = [fault for _, found in opened for fault in found.faults]
+    for context, _ in opened:
+        context.close()
+    assert not faults

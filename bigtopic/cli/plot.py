@@ -11,10 +11,25 @@ from click import Context, HelpFormatter, Parameter, UsageError, argument, optio
 from click import command as verb
 
 from bigtopic.cli.support import terminal
-from bigtopic.cli.support.parameters import PATH, STANDARD, as_json, completed, connected, parallel, paths
+from bigtopic.cli.support.parameters import (
+    PATH,
+    STANDARD,
+    as_json,
+    completed,
+    connected,
+    parallel,
+    paths,
+    theta,
+)
 from bigtopic.cli.support.settings import WithFound, given, options_of
 from bigtopic.cli.support.stores import corpus_at, model_at
 
+_NEEDS = {
+    "corpus": "CORPUS",
+    "shares": "CORPUS or --theta",
+    "texts": "CORPUS with texts",
+    "authors": "an author-topic model",
+}
 _USUAL = "svg"  # on standard output
 
 
@@ -26,7 +41,7 @@ class _WithPlots(WithFound):
 
         rows = []
         for plot in map(plots.load, plots.names()):
-            needs = "; needs CORPUS" if "corpus" in plot.needs else ""
+            needs = next((f"; needs {_NEEDS[need]}" for need in plot.needs if need in _NEEDS), "")
             own = ", ".join(f"--{name.replace('_', '-')}" for name in plot.settings)
             rows.append((plot.name, f"{plot.summary}{needs}{f' ({own})' if own else ''}"))
         with formatter.section("Plots"):
@@ -49,6 +64,7 @@ class _WithPlots(WithFound):
     required=True,
     help="Picture to write: a path or URL that ends in .pdf, .png or .svg, or - for standard output.",
 )
+@theta
 @option("--to", "format", help="Format on standard output: pdf, png or svg; default svg.")
 @as_json
 @parallel
@@ -57,6 +73,7 @@ def command(
     model: str,
     corpus: str | None,
     out: str,
+    theta: str | None,
     format: str | None,
     as_json: bool,
     scheduler: str | None,
@@ -68,6 +85,7 @@ def command(
     \b
     Examples:
         bigtopic plot prevalence topics.zarr articles.zarr --out shares.svg
+        bigtopic plot over-time topics.zarr --theta theta.zarr --column date --out years.svg
         bigtopic plot topics topics.zarr --out - --to png | display
     """
     from bigtopic import plots
@@ -78,7 +96,8 @@ def command(
         plots.check_path(out)
     plot, estimator, documents = plots.load(name), model_at(model), corpus_at(corpus)
     with connected(scheduler, n_threads) as work:
-        figure = plots.draw(plot, estimator, documents, **work, **given(settings))
+        estimator.set_params(**work)
+        figure = plots.draw(plot, estimator, documents, theta=theta, **work, **given(settings))
     if piped:
         sys.stdout.buffer.write(plots.encode(figure, format or _USUAL))
     else:

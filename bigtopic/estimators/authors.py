@@ -18,6 +18,7 @@ from bigtopic.evaluation.subject import over_blocks
 from bigtopic.inference.authors import MappedModel, Values, candidates, likeliest, log_probabilities
 from bigtopic.inference.bounds import bound_of, document_bounds
 from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.questions.maps import principal_axes, projected
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import mean_rows
 from bigtopic.support.numbers import is_number, is_whole
@@ -188,7 +189,7 @@ class AuthorQueries(TopicInference):
         ids, topics = ids[order], self._topics_of(self._author_array(), ids[order])
         names = [self.authors_[int(i)] for i in ids]
         columns = {"author": names, "documents": documents[order], "tokens": tokens[order]}
-        columns |= dict(zip("xy", _coordinates(topics).T, strict=True))
+        columns |= dict(zip("xy", _places(topics).T, strict=True))
         return frame(columns | {f"topic_{k}": topics[:, k] for k in range(topics.shape[1])})
 
     # ------------------------------------------------------------------ inside
@@ -275,12 +276,7 @@ def _in_order(found: Iterator[Any]) -> list[np.ndarray]:
     return [array[order] for array in arrays]
 
 
-def _coordinates(topics: np.ndarray) -> np.ndarray:
-    """The first two principal components of square roots of rows, float64 (n, 2); each first author is positive."""
-    roots = np.sqrt(topics.astype(np.float64))
-    roots -= roots.mean(axis=0, keepdims=True) if len(roots) else 0.0
-    _, vectors = np.linalg.eigh(roots.T @ roots)
-    axes = np.zeros((topics.shape[1], 2))
-    axes[:, : min(2, topics.shape[1])] = vectors[:, ::-1][:, :2]
-    found: np.ndarray = roots @ axes
-    return found * np.where(found[:1] < 0, -1.0, 1.0) if len(found) else found
+def _places(topics: np.ndarray) -> np.ndarray:
+    """Rows on their principal axes, float64 (n, 2); the first author is on the positive side of both."""
+    found = projected(topics, *principal_axes([topics], topics.shape[1]))
+    return np.asarray(found * np.where(found[:1] < 0, -1.0, 1.0)) if len(found) else found

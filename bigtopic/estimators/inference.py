@@ -253,13 +253,16 @@ class TopicInference(FittedTopics):
 
         return open_topics(theta, storage_options).of_model(self._fitted())
 
-    def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
+    def plot(
+        self, name: Any, X: Any = None, *, theta: Any = None, figure: Any = None, **settings: Any
+    ) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.
 
         Parameters
         ----------
         name : of a plot (`bigtopic.plots.names()`), or a `bigtopic.plots.Plot`
         X : corpus, its path, a matrix, or texts, for shares of topics; some plots do without
+        theta : store of the documents' topics, which then are not inferred, for plots of documents
         figure : an empty matplotlib `Figure` or `SubFigure` to draw on; None for a new one
         settings : of the plot
 
@@ -278,7 +281,51 @@ class TopicInference(FittedTopics):
         from bigtopic.plots import draw
 
         corpus = None if X is None else self._documents(X)
-        return draw(name, self, corpus, figure=figure, **self._workers(False), **settings)
+        return draw(name, self, corpus, theta=theta, figure=figure, **self._workers(False), **settings)
+
+    def explore(
+        self,
+        X: Any = None,
+        *,
+        theta: Any = None,
+        port: int = 0,
+        index: Any = None,
+        title: str = "Topics",
+        model_path: Any = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Explore the topics and documents in a browser: start a server on this machine, in a thread.
+
+        What answers need of all documents is made once, in one pass, and kept in a folder, see `index`.
+
+        Parameters
+        ----------
+        X : corpus, its path, a matrix, or texts, for texts and words of documents; None for their topics alone
+        theta : store of the topics of these documents, which then are not inferred
+        port : of the server; 0 for any that is free
+        index : folder to keep the index in; None for one in the user's cache
+        title : of the page
+        model_path : where this model is saved, so that new labels can be saved there; None to save to new paths only
+
+        Returns
+        -------
+        bigtopic.explore.Exploration
+            Notebooks show a link to its `url`; `close()` ends the server; `model` is this one with the changes made in
+            the browser.
+
+        Raises
+        ------
+        SettingError
+            When neither X nor theta is given, they do not belong together, or the port is taken.
+        MissingExtra
+            When what draws the page is not installed.
+        """
+        from bigtopic.explore import Exploration, Explorer, index_of
+
+        corpus = None if X is None else self._documents(X)
+        opened = index_of(self, corpus, theta, lambda url: self._stored(url, storage_options), index)
+        path = None if model_path is None else str(model_path)
+        return Exploration(Explorer(self, opened, title=title, model_path=path), port)
 
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.

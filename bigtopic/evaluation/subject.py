@@ -187,6 +187,7 @@ class Subject:
     model, vocabulary, doc_topic_prior : see `topics_of`; some measures also accept lists of words
     documents : None for measures of topics alone
     train : the documents that the model learned from, if the caller gave them
+    theta : a store with the topics of documents, or its path, for plots
     """
 
     model: Any
@@ -194,6 +195,7 @@ class Subject:
     vocabulary: Any = None
     doc_topic_prior: Any = None
     train: Corpus | None = None
+    theta: Any = None
 
     @property
     def corpus(self) -> Corpus:

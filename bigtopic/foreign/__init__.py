@@ -7,7 +7,14 @@ when they are needed. Nothing pickled is loaded: models that are Python objects 
 from bigtopic.foreign.gensim import from_gensim, to_gensim
 from bigtopic.foreign.mallet import from_mallet, to_mallet
 from bigtopic.foreign.sklearn import from_sklearn, to_sklearn
-from bigtopic.foreign.tables import Frames, to_pandas, to_topicwizard
+from bigtopic.foreign.tables import (
+    Frames,
+    to_datamapplot,
+    to_pandas,
+    to_regression,
+    to_topicwizard,
+    to_xarray,
+)
 from bigtopic.foreign.tomotopy import from_tomotopy, to_tomotopy
 
 __all__ = [
@@ -16,10 +23,13 @@ __all__ = [
     "from_mallet",
     "from_sklearn",
     "from_tomotopy",
+    "to_datamapplot",
     "to_gensim",
     "to_mallet",
     "to_pandas",
+    "to_regression",
     "to_sklearn",
     "to_tomotopy",
     "to_topicwizard",
+    "to_xarray",
 ]

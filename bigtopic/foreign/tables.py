@@ -1,4 +1,5 @@
-"""Tables for pandas, and what topicwizard's and turftopic's pictures are made from, their `TopicData`."""
+"""Tables for pandas and for regressions, xarray's data sets, and what the pictures of topicwizard, turftopic and
+DataMapPlot are made from."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.errors import InputError, require
+from bigtopic.errors import InputError, SettingError, require
+from bigtopic.questions.words import shares_of
 
-__all__ = ["Frames", "to_pandas", "to_topicwizard"]
+__all__ = ["Frames", "to_datamapplot", "to_pandas", "to_regression", "to_topicwizard", "to_xarray"]
 
 
 class Frames(NamedTuple):
@@ -45,6 +47,108 @@ def to_pandas(model: Any, X: Any = None) -> Frames:
     corpus = model._documents(X)
     ids = pandas.Index(corpus.document_ids("source").astype(str), name="document")
     return Frames(words, pandas.DataFrame(model.transform(corpus), index=ids).rename_axis(columns="topic"))
+
+
+def to_regression(model: Any, X: Any, columns: Sequence[str] | None = None) -> Any:
+    """Write one table for a regression: the columns of the documents, and their topics with standard deviations.
+
+    The topics of a document are uncertain, most of a short one. A deviation is sqrt(m (1 - m) / (sum + 1)): of a
+    Dirichlet distribution whose mean m are the document's topics, and whose sum are its known tokens and the prior.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+    X : documents, as `transform` takes them
+    columns : of the corpus; None for all
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each document, by its id: the columns, tokens, and topic_0, topic_0_sd, topic_1, ...
+
+    Raises
+    ------
+    SettingError
+        When there is no such column, or a column has the name of another one of the table.
+    MissingExtra
+        When pandas is not installed.
+    """
+    pandas = require("pandas", "pandas")
+    fitted, corpus = model._fitted(), model._documents(X)
+    counts = _of_model(corpus.to_scipy(order="source"), fitted.word_map(corpus.vocabulary), fitted)
+    tokens = np.asarray(counts.sum(axis=1), np.float64).ravel()
+    topics = model.transform(corpus).astype(np.float64)
+    total = tokens + np.sum(model.topic_source().doc_topic_prior)
+    deviations = np.sqrt(topics * (1 - topics) / (total[:, None] + 1))
+    own = {"tokens": tokens}
+    for k in range(topics.shape[1]):
+        own |= {f"topic_{k}": topics[:, k], f"topic_{k}_sd": deviations[:, k]}
+    found = corpus.read_columns(columns)
+    if twice := sorted(found.keys() & own.keys()):
+        raise SettingError(
+            f"column {twice[0]!r} has the name of another one of the table; leave it out of columns"
+        )
+    index = pandas.Index(corpus.document_ids("source").astype(str), name="document")
+    return pandas.DataFrame({**found, **own}, index=index)
+
+
+def to_xarray(model: Any, X: Any = None) -> Any:
+    """Write topics, and the topics of documents, as an `xarray.Dataset` in memory.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+    X : documents, as `transform` takes them; None for the topics alone
+
+    Returns
+    -------
+    xarray.Dataset
+        Variables topic_words (topic, word), topic_share (topic) and doc_topics (document, topic); coordinates are the
+        labels of topics, words, the ids of documents, and their columns.
+
+    Raises
+    ------
+    MissingExtra
+        When xarray is not installed.
+    """
+    xarray = require("xarray", "xarray")
+    topics = model.get_topics()
+    coordinates: dict[str, Any] = {"topic": np.arange(len(topics)), "word": model.vocabulary_[:]}
+    coordinates["label"] = ("topic", model.topic_labels_)
+    variables = {
+        "topic_words": (("topic", "word"), topics),
+        "topic_share": ("topic", shares_of(model.topic_source())),
+    }
+    if X is not None:
+        corpus = model._documents(X)
+        variables["doc_topics"] = (("document", "topic"), model.transform(corpus))
+        coordinates["document"] = corpus.document_ids("source").astype(str)
+        taken = {*coordinates, *variables}
+        coordinates |= {
+            f"{name}_" if name in taken else name: ("document", values)
+            for name, values in corpus.read_columns().items()
+        }
+    return xarray.Dataset(variables, coordinates)
+
+
+def to_datamapplot(model: Any, X: Any = None, **settings: Any) -> dict[str, Any]:
+    """Write documents on a plane for `datamapplot.create_plot(**...)` and `create_interactive_plot(**...)`.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+    X, settings : as of its `document_map`, such as `theta` and `placement="umap"`
+
+    Returns
+    -------
+    dict
+        data_map_coords, float64 (n_docs, 2), and labels, (n_docs,): the label of the largest topic of each document, in
+        the order of the source.
+    """
+    found = model.document_map(X, **settings)
+    order = np.argsort(np.asarray(found["row"]), kind="stable")
+    places = np.column_stack([np.asarray(found["x"]), np.asarray(found["y"])]).astype(np.float64)
+    return {"data_map_coords": places[order], "labels": np.asarray(found["label"], dtype=str)[order]}
 
 
 def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class Event:
         "interrupt", no other phase begins
     disk_bytes : at the start, what the state of documents may take on the disk at once, if the method keeps it there
     disk_folder : at the start, where that is
+    planned_tokens : at the start, tokens that the phase processes if nothing ends it before `max_iter`
     info : figures of the kernel, summed over the round
     phase : its name in a method of several, see `Method.then`; "" in others
     """
@@ -49,6 +50,7 @@ class Event:
     reason: str | None = None
     disk_bytes: int | None = None
     disk_folder: str | None = None
+    planned_tokens: float | None = None
     info: Mapping[str, float] = field(default_factory=dict)
     phase: str = ""
 

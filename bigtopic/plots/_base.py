@@ -34,6 +34,11 @@ _NEEDS = {
     + ", or with a method that has a bound, such as 'vb' or 'author-vb'",
     "pairs": "row topics and column topics; give a DualTopicModel",
     "candidates": "candidates; give what bigtopic.sweep returns",
+    "shares": "topics of documents; give a model of this package, and a corpus or a store of topics "
+    + either("(theta=)", "(--theta)"),
+    "texts": "a model of this package, and the texts of documents; give a corpus that keeps them "
+    + either("(keep_text=True)", "(--keep-text)"),
+    "authors": "authors; give an AuthorTopicModel",
 }
 
 CURVES = {
@@ -55,7 +60,8 @@ class Plot:
         settings are complete; check them here
     summary : one line, for the help of the command line
     needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history),
-        "pairs" (topics of rows and columns), "candidates" (of a sweep)
+        "pairs" (topics of rows and columns), "candidates" (of a sweep), "shares" (a model that answers questions about
+        documents, and a corpus or a store of topics), "texts" (such a model, and a corpus with texts), "authors"
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
@@ -101,12 +107,16 @@ class Plot:
     def missing(self, subject: Subject) -> list[str]:
         """Entries of `needs` that the subject lacks."""
         history = getattr(subject.model, "history_", None) or []
+        answers = hasattr(type(subject.model), "topics_over")
         there = {
             "corpus": subject.documents is not None,
             "history": bool(history),
             "curves": any(row.get(key) is not None for row in history for key in (*CURVES, "measures")),
             "pairs": hasattr(type(subject.model), "joint_"),
             "candidates": hasattr(subject.model, "candidates"),
+            "shares": answers and not (subject.documents is None and subject.theta is None),
+            "texts": answers and subject.documents is not None and subject.documents.has_text,
+            "authors": hasattr(type(subject.model), "authors_frame"),
         }
         return [need for need in self.needs if not there[need]]
 
@@ -165,6 +175,7 @@ def draw(
     model: Any,
     corpus: CorpusOrPath | None = None,
     *,
+    theta: Any = None,
     figure: Any = None,
     vocabulary: Any = None,
     client: Any = None,
@@ -178,6 +189,8 @@ def draw(
     name : of a plot (`bigtopic.plots.names()`), or a `Plot`
     model : see `bigtopic.evaluation.topics_of`, to which `vocabulary` is passed
     corpus : documents, or the path of their corpus, for shares of topics, in one pass; some plots do without
+    theta : store of the topics of documents, which `transform_to` wrote, for plots of these; None infers them from the
+        corpus
     figure : an empty matplotlib `Figure` or `SubFigure` to draw on, as it is; None for a new one that fits the plot
     client, n_threads : see `bigtopic.evaluation.log_predictive`
     settings : of the plot
@@ -195,7 +208,7 @@ def draw(
         When matplotlib is not installed.
     """
     plot = load(name)
-    subject = Subject(model, None if corpus is None else documents_of(corpus), vocabulary)
+    subject = Subject(model, None if corpus is None else documents_of(corpus), vocabulary, theta=theta)
     values = plot.complete(settings, subject)
     assert subject.source.n_components  # a model without topics is refused here
     plot.check(subject)

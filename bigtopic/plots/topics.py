@@ -13,7 +13,18 @@ import numpy as np
 from bigtopic.evaluation.base import Setting
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
-from bigtopic.plots._style import AS_IT_IS, BAR, bare, fitter, heading, label, largest, leading_words, resize
+from bigtopic.plots._style import (
+    AS_IT_IS,
+    BAR,
+    bare,
+    heading,
+    label,
+    largest,
+    leading_words,
+    resize,
+    sizes_of,
+)
+from bigtopic.plots._text_width import fitter, points_across
 
 __all__ = ["PLOT"]
 
@@ -25,13 +36,11 @@ _MARGIN = 18
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     words, probabilities = leading_words(subject.source, settings["n_top"])
-    share = results["prevalence"].share if "prevalence" in results else None
-    sizes = getattr(subject.source, "weights", None) if share is None else share
-    if share is None and sizes is not None and np.allclose(sizes, sizes[0], rtol=1e-4):
-        sizes = None  # all topics have the same
-    topics = largest(np.zeros(len(words)) if sizes is None else sizes, settings["n_topics"])
+    sizes, ordered = sizes_of(subject.source, results)
+    share = sizes if "prevalence" in results else None
+    topics = largest(sizes if ordered else np.zeros(len(words)), settings["n_topics"])
     panels = _panels(figure, len(topics), len(words[0]))
-    column_width = 72 * figure.bbox.width / figure.dpi / _grid(len(topics))[1]  # points
+    column_width = points_across(figure) / _grid(len(topics))[1]
     fitted = fitter(column_width - _MARGIN - _INDENT, "small")
     labels = labels_of(subject.source)
     for axes, k in zip(panels, topics, strict=True):
@@ -40,7 +49,7 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
         called = f"\n{fitted(label(labels[k], 60))}" if any(labels) else ""
         axes.set_title(f"{title}{called}", loc="left", fontsize="small", fontweight="bold", **AS_IT_IS)
         _draw_words(axes, [fitted(word) for word in words[k]], probabilities[k])
-    title = _title(len(topics), len(words), sizes is not None)
+    title = _title(len(topics), len(words), ordered)
     heading(figure, title if share is None else f"{title}, with their shares of the corpus")
     figure.supxlabel("probability of a word in the topic", fontsize="small")
 

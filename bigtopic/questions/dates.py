@@ -21,7 +21,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError, argument
 
-__all__ = ["DAY", "FREQUENCIES", "Dates", "Moment", "instant_texts"]
+__all__ = ["DAY", "FREQUENCIES", "Dates", "Moment", "instant_texts", "year_of"]
 
 FREQUENCIES = ("decade", "year", "quarter", "month", "week", "day")
 _ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?.*)?)?")
@@ -226,3 +226,27 @@ def instant_texts(instants: np.ndarray) -> list[str]:
         dt.datetime.fromordinal(int(i // DAY)) + dt.timedelta(seconds=i % DAY) for i in instants.tolist()
     ]
     return [str(time.date()) if not (instants % DAY).any() else time.isoformat() for time in times]
+
+
+def year_of(period: Any) -> float:
+    """When a period begins, see `Moment.period`, as a year with a fraction.
+
+    Raises
+    ------
+    ValueError
+        When it is not a period.
+    """
+    if not isinstance(period, str):
+        return float(period)
+    year, _, within = period.partition("-")
+    if not within:
+        return float(year)
+    if within[0] == "W":
+        day = dt.date.fromisocalendar(int(year), int(within[1:]), 1)
+    else:
+        month, _, of_month = within.partition("-")
+        day = dt.date(
+            int(year), 3 * int(month[1:]) - 2 if month[0] == "Q" else int(month), int(of_month or 1)
+        )
+    first, last = dt.date(day.year, 1, 1), dt.date(day.year, 12, 31)
+    return day.year + (day - first).days / ((last - first).days + 1)

@@ -18,6 +18,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.source import Largest
 from bigtopic.parallel.progress import Progress
+from bigtopic.questions.marked import Piece
 from bigtopic.questions.table import Table, frame
 from bigtopic.support.cards import card, lines
 from bigtopic.wording import printable
@@ -33,6 +34,7 @@ __all__ = [
     "checked",
     "correlation",
     "further_columns",
+    "leaders",
     "mean_shares",
     "other_documents",
     "selected",
@@ -180,12 +182,12 @@ def mean_shares(theta: Theta) -> Shares:
     sums, led, n_docs = np.zeros(theta.n_components), np.zeros(theta.n_components, np.int64), 0
     for _, shares in theta.batches("adding up"):
         sums += np.asarray(shares.sum(axis=0)).ravel()
-        led += np.bincount(_leaders(shares), minlength=theta.n_components)
+        led += np.bincount(leaders(shares), minlength=theta.n_components)
         n_docs += shares.shape[0]
     return Shares(sums / max(n_docs, 1), led)
 
 
-def _leaders(shares: Any) -> np.ndarray:
+def leaders(shares: Any) -> np.ndarray:
     """The largest topic of each document. Equivalent to `shares.argmax(axis=1)`, which looks at one after the other."""
     largest = np.maximum.reduceat(shares.data, shares.indptr[:-1])
     n_topics = np.diff(shares.indptr)
@@ -288,11 +290,14 @@ class DocumentTopics:
     topics : table of topic, label and share, largest first
     words : table of word, count, topic, label and probability: the topic that most of the word's tokens have in this
         document, and their share; None if only the topics are known
+    pieces : the text in pieces, each with the topic of its word or None; None without a text, and where its tokeniser
+        has functions or a pattern that are not stored
     """
 
     document: Document | None
     topics: Any
     words: Any
+    pieces: Sequence[Piece] | None = None
 
     def __repr__(self) -> str:
         one = self.document

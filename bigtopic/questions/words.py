@@ -32,7 +32,7 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.evaluation.source import Largest, labels_of, rows_of
 
-__all__ = ["ORDERS", "best_words", "shares_of", "top_labels", "topics_of_words"]
+__all__ = ["ORDERS", "WEIGHTS", "best_words", "relevant_words", "shares_of", "top_labels", "topics_of_words"]
 
 FREX_CELLS = 1 << 26  # 256 MiB of float32
 ORDERS = ("probability", "relevance", "frex", "lift")
@@ -78,6 +78,30 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
         ids_of["frex"] = _by_frex(source, n)
     names = source.vocabulary
     return {name: [[str(names[i]) for i in own] for own in ids_of[name].tolist()] for name in orders}
+
+
+WEIGHTS = tuple(step / 10 for step in range(11))
+
+
+def relevant_words(source: Any, n: int) -> list[list[tuple[str, float, float]]]:
+    """For each topic the words that are among its n most relevant at some lambda of `WEIGHTS`, with their probability
+    in the topic and their lift; most probable first."""
+    shares, n = shares_of(source), min(n, source.n_words)
+    best = [Largest(source.n_components, n) for _ in WEIGHTS]
+    for ids, rows in rows_of(source):
+        logs = np.log(rows)
+        log_lift = logs - np.log(rows @ shares)[:, None]
+        for weight, found in zip(WEIGHTS, best, strict=True):
+            found.add(ids, weight * logs + (1 - weight) * log_lift)
+    found_words = []
+    for k in range(source.n_components):
+        ids = np.unique(np.concatenate([found.positions[k] for found in best]))
+        rows = source.gather(ids.astype(np.int32)).astype(np.float64)
+        probability, lift = rows[:, k], rows[:, k] / (rows @ shares)
+        order = np.argsort(-probability, kind="stable")
+        names = [str(source.vocabulary[int(i)]) for i in ids[order]]
+        found_words.append(list(zip(names, probability[order].tolist(), lift[order].tolist(), strict=True)))
+    return found_words
 
 
 def _by_frex(source: Any, n: int) -> np.ndarray:

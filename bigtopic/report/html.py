@@ -6,20 +6,27 @@ each name is isolated, so that one in Arabic or Hebrew leaves the figures beside
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigtopic.errors import SettingError
+from markupsafe import Markup
+
+from bigtopic.errors import MissingExtra, SettingError, require, warn
 from bigtopic.evaluation.measuring import free_label
+from bigtopic.report.contents import contents
 from bigtopic.report.summary import Summary
 from bigtopic.storage.output_file import check_outside_stores, check_replaceable, write_output
 from bigtopic.storage.place import Place
 from bigtopic.support import cards
 from bigtopic.wording import printable
 
-__all__ = ["Page", "check_page", "html_page", "write_html"]
+__all__ = ["Page", "check_page", "explorer_page", "html_page", "write_html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _CURVE_WIDTH, _CURVE_HEIGHT, _MARGIN = 560.0, 150.0, 8.0
@@ -60,6 +67,72 @@ def html_page(
     figures : further figures to show, {label: value}
     author_noun : what to call authors, in the plural
     """
+    try:
+        bokeh = bokeh_scripts()
+    except MissingExtra:
+        bokeh = []
+        warn("the page has no map and no chart, as Bokeh is not installed: pip install 'bigtopic[report]'")
+    data = in_script(contents(summary))
+    page = rendered(
+        "page.html.j2",
+        bokeh,
+        ["topics.js", "page.js"],
+        data=data,
+        summary=summary,
+        title=title,
+        subtitle=subtitle,
+        figures={**_figures(summary), **(figures or {})},
+        author_noun=author_noun,
+        curve=_curve(summary.history),
+        orders={"share": "share", "number": "number", **dict(enumerate(summary.score_titles.values()))},
+        columns=[own.column for own in summary.groups],
+        editable=False,
+        largest_share=max((topic.share or 0.0 for topic in summary.topics), default=0.0),
+        width=_CURVE_WIDTH,
+        height=_CURVE_HEIGHT,
+    )
+    return Page(page)
+
+
+def explorer_page() -> str:
+    """The page of the explorer, which asks its server for everything it shows.
+
+    Raises
+    ------
+    MissingExtra
+        When Bokeh is not installed.
+    """
+    orders = {"share": "share", "number": "number"}
+    own = {"orders": orders, "columns": [], "editable": True, "author_noun": "authors"}
+    return rendered("explorer.html.j2", bokeh_scripts(), ["topics.js", "explorer.js"], **own)
+
+
+class Inert(Markup):
+    """Text that goes into a page as it is: the contents of a script or a style sheet, never from data."""
+
+
+def in_script(values: Any) -> Inert:
+    """Values as JSON for a script element, which no text in them can end, nor turn the direction of writing."""
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return Inert(_UNSAFE.sub(lambda found: "".join(_escaped(c) for c in found[0]), text))
+
+
+_UNSAFE = re.compile("[^\x20-\x3b\x3d-\x7e]+")  # "<", and what may not be printable
+
+
+def _escaped(character: str) -> str:
+    return (
+        character
+        if character.isprintable() and character != "<"
+        else json.dumps(character)[1:-1].replace("<", r"\u003c")
+    )
+
+
+def rendered(template: str, bokeh: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
+    """A page from a template, with BokehJS and these scripts in it.
+
+    The page's content security policy allows these scripts alone, by their hashes.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -69,20 +142,31 @@ def html_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.finalize = lambda value: printable(value) if isinstance(value, str) else value
-    page = environment.get_template("page.html.j2").render(
-        summary=summary,
-        title=title,
-        subtitle=subtitle,
-        figures={**_figures(summary), **(figures or {})},
-        author_noun=author_noun,
-        curve=_curve(summary.history),
-        has_labels=any(topic.label for topic in summary.topics),
-        largest_share=max((topic.share or 0.0 for topic in summary.topics), default=0.0),
-        width=_CURVE_WIDTH,
-        height=_CURVE_HEIGHT,
+    environment.finalize = lambda value: (
+        value if isinstance(value, Inert) else printable(value) if isinstance(value, str) else value
     )
-    return Page(page)
+    texts = [*bokeh, "\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in scripts)]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+    return environment.get_template(template).render(
+        scripts=[Inert(text) for text in texts],
+        with_bokeh=bool(bokeh),
+        allowed_scripts=" ".join(f"'sha256-{digest}'" for digest in hashes),
+        style=Inert((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        **values,
+    )
+
+
+def bokeh_scripts() -> list[str]:
+    """BokehJS and its interface for scripts, as they go into a page.
+
+    Raises
+    ------
+    MissingExtra
+        When Bokeh is not installed.
+    """
+    folder = Path(require("bokeh", "report").__file__).parent / "server" / "static" / "js"
+    texts = [(folder / f"{name}.min.js").read_text(encoding="utf-8") for name in ("bokeh", "bokeh-api")]
+    return [text.replace("</script", r"<\/script") for text in texts]
 
 
 def write_html(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,12 +15,35 @@ from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
+from bigtopic.questions.dates import year_of
 from bigtopic.support import cards
 from bigtopic.support.numbers import is_whole
 
-__all__ = ["Summary", "Topic", "columns_of", "summarise"]
+__all__ = ["GroupShares", "Summary", "Topic", "columns_of", "summarise"]
 
 _N_AUTHORS = 4
+
+
+class GroupShares(NamedTuple):
+    """Mean shares of all topics in groups of documents.
+
+    Attributes
+    ----------
+    column : whose values group the documents
+    freq : length of the periods; "" for the values themselves
+    groups : the values or periods, ascending
+    years : float64 (n_groups,), in which the periods begin; None for other groups
+    share, error : float64 (n_groups, n_components), and the standard errors
+    n : int64 (n_groups,), documents
+    """
+
+    column: str
+    freq: str
+    groups: Sequence[Any]
+    years: np.ndarray | None
+    share: np.ndarray
+    error: np.ndarray
+    n: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -65,6 +88,9 @@ class Summary:
     n_docs, n_tokens : of the corpus, or None
     results : of the measures, by name
     history : dicts of the model's `history_`
+    source : the topics
+    named : the documents that topics name, as a subject of the model; None without a corpus
+    time, groups : shares of the topics over time and in groups of documents; None and empty if not asked for
     """
 
     topics: Sequence[Topic]
@@ -73,6 +99,10 @@ class Summary:
     n_tokens: float | None = None
     results: Evaluation = field(default_factory=Evaluation, repr=False)
     history: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    source: TopicSource | None = field(default=None, repr=False)
+    named: Subject | None = field(default=None, repr=False)
+    time: GroupShares | None = field(default=None, repr=False)
+    groups: Sequence[GroupShares] = field(default=(), repr=False)
 
     @property
     def coherence(self) -> Coherence | None:
@@ -140,6 +170,10 @@ def summarise(
     *,
     test: CorpusOrPath | None = None,
     measures: str | Measure | Iterable[str | Measure] | None = None,
+    time: str | None = None,
+    freq: str = "year",
+    by: str | Sequence[str] = (),
+    theta: Any = None,
     n_words: int = 12,
     n_documents: int = 3,
     client: Any = None,
@@ -156,6 +190,10 @@ def summarise(
     test : documents that the model was not trained on, for measures such as the held-out score; None to leave them out
     measures : a name or several, or `bigtopic.evaluate.Measure` objects; None for the default measures that the
         documents allow
+    time, freq : column of dates, and "decade", "year", "quarter", "month", "week" or "day", for shares of topics over
+        time; of a model of this package, as `by`
+    by : a column or several, for shares of topics in groups of documents
+    theta : store of the documents' topics, which `transform_to` wrote, for `time` and `by`; None infers them
     n_words : words to show per topic, at most the vocabulary's; `n_top` is a setting of the measures
     n_documents : documents to name per topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`
@@ -214,7 +252,38 @@ def summarise(
         for k in order
     ]
     n_docs, n_tokens = (None, None) if corpus is None else (len(corpus), corpus.n_tokens)
-    return Summary(topics, source.n_words, n_docs, n_tokens, results, history)
+    named = None
+    if corpus is not None:
+        named = Subject(model, corpus.select(rows=np.unique(prevalence.rows)), vocabulary)
+    columns = [by] if isinstance(by, str) else list(by)
+    groups = [_shares_by(model, corpus, theta, column, "") for column in columns]
+    over = None if time is None else _shares_by(model, corpus, theta, time, freq)
+    return Summary(topics, source.n_words, n_docs, n_tokens, results, history, source, named, over, groups)
+
+
+_MOST_GROUPS = 40
+
+
+def _shares_by(model: Any, corpus: Corpus | None, theta: Any, column: str, freq: str) -> GroupShares:
+    """Shares of topics over time or, with an empty `freq`, in the groups with most documents."""
+    if not hasattr(type(model), "topics_over"):
+        raise SettingError(
+            f"{argument('time' if freq else 'by', column)}: needs a fitted LDA, AuthorTopicModel or DualTopicModel"
+        )
+    table = model.topics_over(column, corpus, theta=theta, freq=freq or None)
+    n = model.topic_source().n_components
+    groups = list(table[next(iter(table.columns))])[::n]
+    share, error, n_documents = (
+        np.asarray(table[name]).reshape(-1, n) for name in ("share", "standard_error", "n_documents")
+    )
+    kept = (
+        np.arange(len(groups))
+        if freq
+        else np.sort(np.argsort(-n_documents[:, 0], kind="stable")[:_MOST_GROUPS])
+    )
+    years = np.array([year_of(groups[i]) for i in kept]) if freq else None
+    found = [groups[i] for i in kept]
+    return GroupShares(column, freq, found, years, share[kept], error[kept], n_documents[kept, 0])
 
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:

@@ -7,7 +7,7 @@ import pytest
 
 from bigtopic import foreign
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
 
@@ -59,3 +59,53 @@ def test_topicwizard_shows_texts(tmp_path):
     assert foreign.to_topicwizard(model, records)["corpus"] == ["d0", "d1", "d2"]
     with pytest.raises(InputError, match="has 2, but there are 3"):
         foreign.to_topicwizard(model, texts, texts=texts[:2])
+
+
+def test_a_table_for_regressions_has_columns_topics_and_their_deviations(tmp_path):
+    texts = ["cats and dogs", "dogs", "", "birds and cats and more birds"]
+    records = [{"id": f"d{i}", "text": text, "year": 2000 + i} for i, text in enumerate(texts)]
+    corpus = ingest(records, tmp_path / "texts.zarr", min_df=1, max_df=1.0, progress=False, client=False)
+    model = LDA(2, method="vb", max_iter=3, client=False, progress=False, doc_topic_prior=0.4).fit(corpus)
+    table = foreign.to_regression(model, corpus)
+    assert table.index.tolist() == ["d0", "d1", "d2", "d3"] and table["year"].tolist() == [
+        2000,
+        2001,
+        2002,
+        2003,
+    ]
+    topics, tokens = model.transform(corpus), table["tokens"]
+    assert tokens.tolist() == [3, 1, 0, 6]
+    np.testing.assert_allclose(table["topic_1"], topics[:, 1], rtol=1e-6)
+    # of gamma, of which the topics are the mean: n_tokens + K alpha
+    gamma = topics * (tokens.to_numpy() + 0.8)[:, None]
+    rest = gamma.sum(axis=1) - gamma[:, 0]
+    variance = gamma[:, 0] * rest / (gamma.sum(axis=1) ** 2 * (gamma.sum(axis=1) + 1))
+    np.testing.assert_allclose(table["topic_0_sd"], np.sqrt(variance), rtol=1e-5)
+    assert "year" not in foreign.to_regression(model, corpus, columns=[])
+    records = [{"text": "cats", "topic_0": 1}, {"text": "dogs cats", "topic_0": 2}]
+    named = ingest(records, tmp_path / "b.zarr", min_df=1, max_df=1.0, progress=False, client=False)
+    with pytest.raises(SettingError, match="column 'topic_0' has the name of another one"):
+        foreign.to_regression(model, named)
+
+
+def test_xarray_gets_labels_words_ids_and_columns(tmp_path):
+    pytest.importorskip("xarray")
+    records = [{"id": f"d{i}", "text": "cats dogs", "year": i, "word": "w"} for i in range(3)]
+    corpus = ingest(records, tmp_path / "a.zarr", min_df=1, max_df=1.0, progress=False, client=False)
+    model = (
+        LDA(2, method="vb", max_iter=2, client=False, progress=False)
+        .fit(corpus)
+        .set_topic_labels({0: "pets"})
+    )
+    found = foreign.to_xarray(model, corpus)
+    np.testing.assert_array_equal(found["topic_words"], model.get_topics())
+    np.testing.assert_array_equal(found["doc_topics"].sel(document="d1"), model.transform(corpus)[1])
+    assert found["label"].values[0] == "pets" and found["year"].values.tolist() == [0, 1, 2]
+    assert found["word_"].dims == ("document",) and "doc_topics" not in foreign.to_xarray(model)
+
+
+def test_datamapplot_gets_places_and_labels(ours, halves):
+    given = foreign.to_datamapplot(ours, halves[1].corpus)
+    topics, labels = ours.transform(halves[1].corpus), np.array(ours.topic_labels_)
+    assert given["data_map_coords"].shape == (100, 2)
+    assert given["labels"].tolist() == labels[topics.argmax(axis=1)].tolist()

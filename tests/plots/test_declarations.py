@@ -92,9 +92,9 @@ def test_only_plots_that_this_model_has_are_offered():
             learnt.plot(name)
         return str(error.value)
 
-    assert refused("prevalence").endswith("Plots that need nothing else: topics")
-    assert refused("prevalence", method="vb").endswith("Plots that need nothing else: history, topics")
-    message = (
-        "no score, bound or change; learn with held-out documents .*Plots that need nothing else: topics$"
-    )
+    of_topics = "hierarchy, topic-map, topics, words"
+    assert refused("prevalence").endswith(f"Plots that need nothing else: {of_topics}")
+    of_batches = "hierarchy, history, topic-map, topics, words"
+    assert refused("prevalence", method="vb").endswith(f"Plots that need nothing else: {of_batches}")
+    message = f"no score, bound or change; learn with held-out documents .*Plots that need nothing else: {of_topics}$"
     assert re.search(message, refused("history"))

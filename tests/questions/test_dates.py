@@ -7,6 +7,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.errors import SettingError
+from bigtopic.questions.dates import Moment, year_of
 
 DAYS = [datetime.date(2003, 12, 29) + datetime.timedelta(days=11 * i) for i in range(40)]
 MISSING = 7  # the document without a date
@@ -230,3 +231,24 @@ def test_the_shell(model, corpus, tmp_path):
     assert len(found) == len(DAYS) - 1 and found[0]["german"] == "2004-W01" and found[0]["kind"] == "a"
     assert "date_format" not in run(*ask, "--by", "german", "--freq", "week", code=2).stderr
     assert "a cat" not in run(*ask[:-1], "--by", "iso", "--bins", 3).stdout
+
+
+@pytest.mark.parametrize(
+    ("freq", "days", "rest"),
+    [
+        ("decade", 3652, 1),
+        ("year", 365, 1),
+        ("quarter", 91, 2),
+        ("month", 30, 2),
+        ("week", 7, 0),
+        ("day", 1, 0),
+    ],
+)
+def test_years_of_periods_rise_as_time_does(freq, days, rest):
+    """Of a period that begins `days`, up to `rest` more or less, after another one, in years of 365 or 366 days."""
+    moments = [datetime.date(1995, 1, 1) + datetime.timedelta(days=i) for i in range(8000)]
+    periods = list(dict.fromkeys(Moment(day.year, day.month, day.day).period(freq) for day in moments))
+    steps = np.diff([year_of(period) for period in periods])
+    assert ((days - rest) / 366 - 1e-9 <= steps).all() and (steps <= (days + rest) / 365 + 1e-9).all()
+    assert year_of(2004) == year_of("2004") == year_of("2004-01") == year_of("2004-Q1") == 2004
+    assert year_of("2003-07-02") == 2003 + 182 / 365 and year_of(-44) == -44

@@ -7,7 +7,7 @@ by the regular expression.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.blocks import RawBlock
+from bigtopic.corpus.text.alignment import aligned
 from bigtopic.corpus.text.segmentation import canonical, split_sentences, word_pattern
 from bigtopic.corpus.text.stopwords import is_list_of_language, words_of
 from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
@@ -84,6 +85,29 @@ class Tokenizer:
     def tokens(self, text: str) -> list[str]:
         """The terms of one text, in order; n-grams after the tokens they are made of."""
         return [part.words[i] for part in self.token_arrays([text]) for i in part.ids]
+
+    def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where the terms of a text are: start, stop and term, in order, without n-grams and collocations.
+
+        No two places overlap. The tokeniser has a pattern: a function does not say where its tokens come from.
+        """
+        assert self.settings.tokenizer is None
+        spelling, starts, stops = aligned(text, self.settings.lowercase, self.settings.rules > 1)
+        group = self._pattern.groups  # the token, or 0 for the whole match
+        found = [match for match in self._pattern.finditer(spelling) if match[group]]
+        terms = self._term_of({match[group]: None for match in found})
+        end = 0
+        for match in found:
+            if match[group] in terms:
+                first, last = match.span(group)
+                start, end = max(end, starts[first]), max(end, stops[last - 1])
+                yield start, end, terms[match[group]]
+
+    def _term_of(self, tokens: Iterable[str]) -> dict[str, str]:
+        """The terms of distinct tokens; tokens that are left out are not in it."""
+        cleaned, _ = self._clean(encode([token] for token in tokens))
+        kept = map(cleaned.words.__getitem__, cleaned.ids.tolist())
+        return {token: next(kept) for token, n in zip(tokens, cleaned.lengths.tolist(), strict=True) if n}
 
     def token_arrays(self, texts: Iterable[str]) -> list[TokenArrays]:
         """The terms of some texts, in order. Each array has texts of one length in words."""

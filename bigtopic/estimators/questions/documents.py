@@ -1,22 +1,18 @@
-"""Questions to a fitted model about its topics: their labels, words and likeness; and about documents: their topics,
-those about a topic, and change over time."""
+"""Questions to a fitted model about documents: their topics, those about a topic, change over time, and labels."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from bigtopic.errors import SettingError
-from bigtopic.estimators.inference import TopicInference
+from bigtopic.errors import WITH_TEXT, SettingError
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.estimators.support.fits import in_first_phase
+from bigtopic.estimators.questions.topics import TopicQuestions
 from bigtopic.evaluation import coherence
-from bigtopic.evaluation.source import topics_of
-from bigtopic.questions import compare, words
-from bigtopic.questions.compare import TopicTree, tree_of
+from bigtopic.questions import words
 from bigtopic.questions.documents import (
     DocumentTopics,
     LastTopics,
@@ -32,158 +28,12 @@ from bigtopic.questions.documents import (
     word_topics,
 )
 from bigtopic.questions.groups import columns_to_group, grouping, over_groups
+from bigtopic.questions.maps import document_places
+from bigtopic.questions.marked import marked
 from bigtopic.questions.table import frame, square
-from bigtopic.questions.words import top_labels, topics_of_words
 from bigtopic.state.identity import model_identity
 
-__all__ = ["DocumentQuestions", "TopicQuestions"]
-
-
-class TopicQuestions(TopicInference):
-    """Questions about topics alone. Answers are pandas DataFrames, or tables where pandas is not installed."""
-
-    _priors: ClassVar[Sequence[str]] = ()
-    n_docs_seen_: int
-    n_iter_: int
-
-    def set_topic_labels(self, labels: Mapping[int, str] | Sequence[str]) -> Self:
-        """Name topics: {topic: label}, which leaves the others as they are, or a label for each. Saved with the model.
-
-        Tables, pages, plots and the command line show the labels. An empty one takes a label away.
-
-        Raises
-        ------
-        SettingError
-            When there is no such topic, a label is not text, or there are not as many labels as topics.
-        """
-        n = self._fitted().n_components
-        given = dict(labels) if isinstance(labels, Mapping) else dict(enumerate(labels))
-        if not isinstance(labels, Mapping) and (isinstance(labels, str) or len(given) != n):
-            raise SettingError(
-                f"labels: give one for each of the {n} topics, or a mapping of topics to labels"
-            )
-        known = list(self._labels or [None] * n)
-        for topic, label in given.items():
-            if not isinstance(label, str):
-                raise SettingError(f"labels: topic {topic} has {label!r:.60}; give text")
-            known[self._topic(topic)] = label or None
-        self._labels = known
-        return self
-
-    def find_topics(self, words: str | Iterable[str], n: int = 10) -> Any:
-        """The topics that a word, or several words together, belong to: most probable first.
-
-        Returns
-        -------
-        table of topic, label, probability (that all the words are drawn from this topic), rank (1: the topic's most
-        probable word; the mean of several) and lift (probability in the topic by that in all; the geometric mean)
-
-        Raises
-        ------
-        SettingError
-            When the model does not know a word; suggests similar ones.
-        """
-        require_positive("n", n)
-        found = topics_of_words(self.topic_source(), words, n)
-        return frame({"topic": found["topic"], "label": self._labels_of(found["topic"]), **found})
-
-    def similar_topics(self, topic: int | None = None, n: int = 10, measure: str = "hellinger") -> Any:
-        """The topics most like one topic in their words; for None, the pairs that are most alike.
-
-        Returns
-        -------
-        table of topic, label, other, other_label and similarity ("hellinger" or "cosine", from 0 to 1)
-        """
-        require_positive("n", n)
-        scores = compare.similarity(self.topic_source(), measure=measure)
-        labels = self.topic_labels_
-        first, second = compare.similar_pairs(scores, None if topic is None else self._topic(topic), n)
-        return frame(
-            {
-                "topic": first,
-                "label": [labels[k] for k in first],
-                "other": second,
-                "other_label": [labels[k] for k in second],
-                "similarity": scores[first, second],
-            }
-        )
-
-    def topic_changes(self, other: Any, n_top: int = 8, measure: str = "hellinger") -> Any:
-        """What changed between this model and another, a later one; what changed most comes first.
-
-        Topics are matched by their words.
-
-        Parameters
-        ----------
-        other : an estimator, or another model or array as `bigtopic.evaluate.topics_of` takes it
-
-        Returns
-        -------
-        table of topic, label, other (its topic in the other model), other_label, similarity, gained and lost (the
-        words whose probability rose and fell most). A topic without a match, because the models have different numbers
-        of topics, has None for the other, its label, the similarity, or itself
-        """
-
-        require_positive("n_top", n_top)
-        source = topics_of(other)
-        found = compare.changes(self.topic_source(), source, n_top, measure)
-        names = {"topic": self.topic_labels_, "other": top_labels(source)}
-        own, its = (
-            [None if k is None else labels[k] for k in found[which]] for which, labels in names.items()
-        )
-        table = {"topic": found["topic"], "label": own, "other": found["other"], "other_label": its}
-        return frame(table | found)
-
-    def topic_tree(self, measure: str = "hellinger") -> TopicTree:
-        """The hierarchy of the topics by how alike their words are; its `cut(n)` gives groups for `merge_topics`."""
-        return tree_of(compare.similarity(self.topic_source(), measure=measure), self.topic_labels_)
-
-    def merge_topics(self, groups: Iterable[Iterable[int]]) -> Self:
-        """A new model in which the topics of each group are one; this model stays as it is.
-
-        The statistics of the topics add up. Topics are numbered by the lowest of each group; labels stay with topics
-        that are not merged. What the new model learns further begins anew, as with `init`.
-
-        Parameters
-        ----------
-        groups : lists of topics, such as [[1, 4], [2, 3, 9]]; every other topic stays by itself
-
-        Raises
-        ------
-        SettingError
-            When a topic does not exist or is listed twice, or the model has several kinds of topics.
-        """
-        model = self._fitted()
-        all_groups = compare.groups_of(groups, model.n_components)
-        goes_on = (
-            in_first_phase(self) if model.cursor.phase else model
-        )  # documents that it remembers are not merged
-        learned = compare.merged_model(goes_on, all_groups)
-        priors = {name: self._merged_prior(name, learned) for name in self._priors}
-        kept = {name: value for name, value in self.get_params().items() if name not in self._priors}
-        merged = type(self)(**{**kept, **priors, "n_components": len(all_groups)})
-        merged._model = learned
-        merged._pair_words = self._pair_words
-        merged.n_docs_seen_, merged.n_iter_ = self.n_docs_seen_, self.n_iter_
-        if self._labels is not None:
-            merged._labels = [self._labels[own[0]] if len(own) == 1 else None for own in all_groups]
-        return merged
-
-    def _merged_prior(self, name: str, learned: Any) -> Any:
-        """The prior to begin anew with: the merged topics' own; the default if each topic had its own words."""
-        prior = getattr(self, name)
-        if np.ndim(prior) == 1 and name != "topic_word_prior":
-            return learned.doc_topic_prior
-        return prior if np.ndim(prior) < 2 else None
-
-    def _topics(self, topics: int | Iterable[int] | None) -> list[int]:
-        if topics is None:
-            return list(range(self._fitted().n_components))
-        return [self._topic(topic) for topic in (topics if isinstance(topics, Iterable) else [topics])]
-
-    def _labels_of(self, topics: Iterable[int]) -> list[str]:
-        labels = self.topic_labels_
-        return [labels[topic] for topic in topics]
+__all__ = ["DocumentQuestions"]
 
 
 class DocumentQuestions(TopicQuestions):
@@ -195,6 +45,36 @@ class DocumentQuestions(TopicQuestions):
     """
 
     _last_topics: LastTopics | None = None
+
+    def set_topic_labels(
+        self,
+        labels: Mapping[int, str] | Sequence[str] | Callable[[list[str], list[str]], str],
+        X: Any = None,
+        *,
+        theta: Any = None,
+        n_top: int = 10,
+        n_documents: int = 3,
+    ) -> Self:
+        """Name topics: {topic: label}, a label for each, or by a function. Saved with the model.
+
+        Tables, pages, plots and the command line show the labels. An empty one takes a label away.
+
+        Parameters
+        ----------
+        labels : a mapping, which leaves the other topics as they are; a list; or a function, such as one that asks a
+            language model, that names a topic from its `n_top` most relevant words and the texts of the `n_documents`
+            documents most about it
+        X, theta : a corpus that keeps texts, and a store of its topics, for the function; without X it gets no texts
+
+        Raises
+        ------
+        SettingError
+            When there is no such topic, a label is not text, there are not as many labels as topics, or the documents
+            have no texts.
+        """
+        if callable(labels):
+            labels = self._named_by(labels, X, theta, n_top, n_documents)
+        return super().set_topic_labels(labels)
 
     def topic_info(
         self,
@@ -304,10 +184,14 @@ class DocumentQuestions(TopicQuestions):
             shares = self.transform(corpus.select(rows=[found.row]))[0].astype(np.float64)
         else:
             raise SettingError("give X, the corpus of the document, or theta, a store with its topics")
-        own = None
+        own = pieces = None
         if found is not None:
             own = word_topics(self.topic_source(), found.counts, shares, labels)
-        return DocumentTopics(found, topics_of_document(shares, labels), own)
+            if found.text is not None and corpus.text_settings is not None:
+                known = zip(own["word"], own["topic"], strict=True)
+                of_words = {word: int(k) for word, k in known if k is not None and k == k}
+                pieces = marked(found.text, corpus.text_settings, of_words)
+        return DocumentTopics(found, topics_of_document(shares, labels), own, pieces)
 
     def topics_over(
         self,
@@ -372,6 +256,34 @@ class DocumentQuestions(TopicQuestions):
             own[free] = [value for value in groups_of_column for _ in wanted]
         return frame({**own, **others})
 
+    def document_map(
+        self,
+        X: Any = None,
+        *,
+        placement: str = "pca",
+        theta: Any = None,
+        where: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The documents on a plane, on which those with similar topics are close together.
+
+        Parameters
+        ----------
+        X, theta, where : see `documents`
+        placement : "pca", principal components of the square roots of topics, or "umap", with the extra `maps`, which
+            has the topics of all documents in memory
+
+        Returns
+        -------
+        table of document (id), row (in the source), x, y, and topic (the largest) with its label; in the order in which
+        the documents are stored
+        """
+        source = self._theta(X, theta, where, storage_options)
+        found = document_places(source, placement)
+        view = source.documents.at(found.pop("positions"))
+        own = {"document": view.document_ids(order="stored"), "row": view.rows(order="stored"), **found}
+        return frame({**own, "label": np.array(self.topic_labels_, object)[found["topic"]]})
+
     def topic_correlation(
         self,
         X: Any = None,
@@ -385,6 +297,21 @@ class DocumentQuestions(TopicQuestions):
         See `documents` for X, theta and where. Shares that the store leaves out count as 0.
         """
         return square(correlation(self._theta(X, theta, where, storage_options)))
+
+    def _named_by(
+        self, name: Callable[[list[str], list[str]], str], X: Any, theta: Any, n_top: int, n_documents: int
+    ) -> list[str]:
+        """The name that a function gives each topic."""
+        require_positive("n_top", n_top)
+        relevant = words.best_words(self.topic_source(), n_top, {"relevance": 0.6})["relevance"]
+        texts: list[list[str]] = [[] for _ in relevant]
+        if X is not None:
+            corpus = self._opened(X)
+            if not corpus.has_text:
+                raise SettingError(f"X: its documents have no texts; {WITH_TEXT}")
+            for topic, own in enumerate(texts):
+                own += map(str, self.documents(topic, corpus, n_documents, theta=theta)["text"])
+        return [name(own, about) for own, about in zip(relevant, texts, strict=True)]
 
     def _theta(self, X: Any, theta: Any, where: Any, storage_options: Mapping[str, Any] | None) -> Theta:
         """Topics of the documents: stored, or inferred from those that were asked for."""

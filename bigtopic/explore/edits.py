@@ -1,0 +1,191 @@
+"""What a person changes in the topics: labels, and topics that are one; undoing it, and saving the result."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bigtopic.errors import CorpusExists, ModelError, SettingError, argument
+from bigtopic.storage.place import Place
+from bigtopic.support.numbers import is_whole
+
+__all__ = ["Edits", "State", "edited", "save"]
+
+MOST_CHARACTERS = 200  # of a label
+
+
+class State(NamedTuple):
+    """The topics as they are shown.
+
+    groups : the topics of the model that each of them is, in ascending order of the lowest of each
+    labels : what people call each of them, "" where they have not said
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    labels: tuple[str, ...]
+
+    @property
+    def has_merged(self) -> bool:
+        """Whether one of the topics is several of the model's."""
+        return any(len(group) > 1 for group in self.groups)
+
+    def topic(self, topic: Any) -> int:
+        """A number of a topic, checked.
+
+        Raises
+        ------
+        SettingError
+        """
+        n = len(self.groups)
+        if not is_whole(topic) or not 0 <= topic < n:
+            raise SettingError(f"{argument('topic', topic)}: give the number of a topic, from 0 to {n - 1}")
+        return int(topic)
+
+    def renamed(self, topic: Any, label: Any) -> State:
+        """The state in which a topic has a label; "" takes it away.
+
+        Raises
+        ------
+        SettingError
+            When there is no such topic, or the label is not a short text.
+        """
+        number = self.topic(topic)
+        if not isinstance(label, str) or len(label) > MOST_CHARACTERS or not _is_unicode(label):
+            raise SettingError(f"{argument('label')}: give text of at most {MOST_CHARACTERS} characters")
+        labels = list(self.labels)
+        labels[number] = label.strip()
+        return State(self.groups, tuple(labels))
+
+    def merged(self, topics: Any) -> State:
+        """The state in which several topics are one. It keeps their label if only one of them has one.
+
+        Raises
+        ------
+        SettingError
+            When there are not two of them, one does not exist, or one is given twice.
+        """
+        if not isinstance(topics, list | tuple) or len(topics) < 2:
+            raise SettingError(f"{argument('topics')}: give a list of two topics or more, such as [1, 4]")
+        numbers = [self.topic(topic) for topic in topics]
+        if len(set(numbers)) < len(numbers):
+            raise SettingError(f"{argument('topics', topics)}: a topic is listed twice; list each topic once")
+        own = [self.labels[number] for number in numbers if self.labels[number]]
+        group = tuple(sorted(topic for number in numbers for topic in self.groups[number]))
+        others = [pair for k, pair in enumerate(zip(*self, strict=True)) if k not in numbers]
+        pairs = sorted([*others, (group, own[0] if len(own) == 1 else "")])
+        return State(tuple(group for group, _ in pairs), tuple(label for _, label in pairs))
+
+
+class Edits:
+    """The state, and those before it.
+
+    Attributes
+    ----------
+    revision : a number that no two states have had
+    """
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._states = [State(tuple((topic,) for topic in range(len(labels))), tuple(labels))]
+        self.revision = 0
+
+    @property
+    def state(self) -> State:
+        return self._states[-1]
+
+    @property
+    def can_undo(self) -> bool:
+        return len(self._states) > 1
+
+    def check(self, revision: Any) -> None:
+        """Refuse a change to another state than this one; None is of any.
+
+        Raises
+        ------
+        SettingError
+        """
+        if revision is not None and revision != self.revision:
+            raise SettingError("the topics were changed in another window meanwhile; load the page again")
+
+    def add(self, state: State) -> None:
+        """Go on to a state."""
+        self._states.append(state)
+        self.revision += 1
+
+    def undo(self) -> None:
+        """Take the last change back.
+
+        Raises
+        ------
+        SettingError
+            When there is none.
+        """
+        if not self.can_undo:
+            raise SettingError("there is no change to undo; change a topic first")
+        self._states.pop()
+        self.revision += 1
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character
+        return False
+    return True
+
+
+def edited(model: Any, state: State) -> Any:
+    """An estimator with the topics of a state; the model stays as it is.
+
+    Raises
+    ------
+    SettingError
+        When the topics of the model cannot be merged.
+    """
+    own = model.merge_topics(state.groups) if state.has_merged else copy.copy(model)
+    return own.set_topic_labels(list(state.labels))
+
+
+def save(model: Any, state: State, path: Any, model_path: str | None) -> str:
+    """Write the topics of a state as a model.
+
+    Parameters
+    ----------
+    path : where nothing is yet; None for the model's own path, if only labels have changed
+    model_path : where the model itself is; None if that is not known
+
+    Returns
+    -------
+    The path.
+
+    Raises
+    ------
+    SettingError
+        When a path is needed, or it cannot be one.
+    CorpusExists
+        When there is something at the path.
+    """
+    if path is None or path == "":
+        if state.has_merged or model_path is None:
+            why = (
+                "merged topics are a new model"
+                if state.has_merged
+                else "the model was not loaded from a path"
+            )
+            raise SettingError(f"{argument('path')}: {why}; give a path at which there is nothing yet")
+        path = model_path
+    if not isinstance(path, str) or not _is_unicode(path):
+        raise SettingError(f"{argument('path')}: this is not a path; give one as text")
+    place = Place.of(path)
+    own = model_path is not None and place.real == Place.of(model_path).real
+    if own and state.has_merged:
+        raise SettingError(
+            f"{place.url} is the model that the topics are of; merged topics are a new model: give another path"
+        )
+    try:
+        edited(model, state).save(path, overwrite=own)
+    except CorpusExists as error:
+        raise type(error)(f"{error.message.partition(';')[0]}; give another path") from error
+    except ModelError as error:
+        raise SettingError(f"{place.url}: {error}") from error
+    return place.url

@@ -1,0 +1,133 @@
+"""The topics of a model as they are shown: their words, their likeness, and the topics of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from bigtopic.evaluation.source import rows_of, top_words
+from bigtopic.questions.compare import similar_pairs, similarity
+from bigtopic.questions.maps import places
+from bigtopic.questions.words import WEIGHTS, shares_of
+
+__all__ = ["Topics"]
+
+FIRST = 8  # words that stand for a topic
+_RELEVANT = 30  # words at each weight of the probability
+_SIMILAR = 8
+_TOPICS_OF_WORD = 5
+
+
+class Topics:
+    """The topics of an estimator, without labels.
+
+    Parameters
+    ----------
+    alike, on_map : similarity of the topics, (n_topics, n_topics), and their places, (n_topics, 2), if they are known
+    """
+
+    def __init__(self, model: Any, alike: np.ndarray | None = None, on_map: np.ndarray | None = None) -> None:
+        self.model, self.source = model, model.topic_source()
+        self.n_topics = self.source.n_components
+        self.shares = shares_of(self.source)
+        self.alike = similarity(self.source) if alike is None else alike
+        self.places = places(1 - self.alike) if on_map is None else on_map
+        self.words = lru_cache(maxsize=256)(self._words)
+
+    @cached_property
+    def first_words(self) -> list[list[str]]:
+        """The most probable words of each topic."""
+        ids, _ = top_words(self.source, min(FIRST, self.source.n_words))
+        names = self.source.vocabulary
+        return [[str(names[i]) for i in own] for own in ids.tolist()]
+
+    @cached_property
+    def unused(self) -> list[bool]:
+        found: list[bool] = self.source.unused.tolist()
+        return found
+
+    @cached_property
+    def _frequency(self) -> np.ndarray:
+        """p(word), float64 (n_words,)."""
+        return np.concatenate([rows @ self.shares for _, rows in rows_of(self.source)])
+
+    def _words(self, topic: int) -> list[tuple[str, float, float]]:
+        """Words among the most relevant of a topic at some weight, with probability and lift, most probable first.
+
+        One pass over the rows of the topics; see `bigtopic.questions.words.relevant_words`.
+        """
+        own = np.concatenate([rows[:, topic] for _, rows in rows_of(self.source)])
+        lift = own / self._frequency
+        logs, log_lift = np.log(own), np.log(lift)
+        n = min(_RELEVANT, len(own))
+        found = [
+            np.argsort(-(weight * logs + (1 - weight) * log_lift), kind="stable")[:n] for weight in WEIGHTS
+        ]
+        ids = np.unique(np.concatenate(found))
+        order = ids[np.argsort(-own[ids], kind="stable")]
+        names = self.source.vocabulary
+        return [(str(names[i]), float(own[i]), float(lift[i])) for i in order.tolist()]
+
+    def similar(self, topic: int) -> list[tuple[int, float]]:
+        """The topics most like one, and how much."""
+        first, second = similar_pairs(self.alike, topic, _SIMILAR)
+        return list(zip(second.tolist(), self.alike[first, second].tolist(), strict=True))
+
+    # ------------------------------------------------------------------ words
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return [str(word).casefold() for word in self.source.vocabulary[:]]
+
+    def words_like(self, text: str, n: int) -> list[dict[str, Any]]:
+        """Words that begin with a text, then words that hold it, the most frequent first; with their topics."""
+        asked, folded = text.casefold(), self._folded
+        near = np.array([i for i, word in enumerate(folded) if asked in word], np.int64)
+        frequency = self.source.vocabulary.frequency
+        weight = np.zeros(len(folded)) if frequency is None else frequency
+        begins = np.array([folded[i].startswith(asked) for i in near.tolist()], bool)
+        ids = near[np.lexsort((near, -weight[near], ~begins))][:n]
+        rows = self.topics_given(ids)
+        best = np.argsort(-rows, axis=1, kind="stable")[:, :_TOPICS_OF_WORD]
+        return [
+            {
+                "word": str(self.source.vocabulary[i]),
+                "count": None if frequency is None else float(frequency[i]),
+                "topics": [[topic, float(row[topic])] for topic in own],
+            }
+            for i, row, own in zip(ids.tolist(), rows, best.tolist(), strict=True)
+        ]
+
+    def topics_given(self, ids: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
+        """p(topic | word), float64 (n, n_topics), under these shares of the topics; None for the model's."""
+        rows = self.source.gather(ids.astype(np.int32))[:, : self.n_topics].astype(np.float64)
+        rows *= self.shares if shares is None else shares
+        rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        return rows
+
+    def topic_of(self, words: Sequence[str]) -> int | None:
+        """The topic that words most probably belong to; None when the model knows none of them."""
+        vocabulary = self.source.vocabulary
+        ids = vocabulary.index_of(words) if vocabulary.named and len(words) else np.zeros(0, np.int32)
+        known = ids[ids >= 0]
+        if not len(known):
+            return None
+        rows = np.maximum(self.source.gather(known)[:, : self.n_topics], np.finfo(np.float32).tiny)
+        return int(np.argmax(np.log(self.shares) + np.log(rows, dtype=np.float64).sum(axis=0)))
+
+    def of_words(self, counts: Mapping[str, float], shares: np.ndarray) -> dict[str, int | None]:
+        """The topic of each word of a document with these shares of topics; None of a word that is not known.
+
+        Parameters
+        ----------
+        shares : float64 (n_topics,)
+        """
+        words = list(counts)
+        ids = self.source.vocabulary.index_of(words)
+        known = np.flatnonzero(ids >= 0)
+        best = self.topics_given(ids[known], shares).argmax(axis=1).tolist()
+        found: dict[str, int | None] = dict.fromkeys(words)
+        return found | dict(zip((words[i] for i in known.tolist()), best, strict=True))

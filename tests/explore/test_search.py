@@ -1,0 +1,122 @@
+"""Search by words, ids and conditions; whatever is typed is text and not a query."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+
+from .conftest import AWKWARD, QUIET
+
+
+@pytest.fixture(scope="session")
+def theta(stores):
+    return stores("stored")
+
+
+def ids_of(found):
+    return [one["id"] for one in found["documents"]]
+
+
+def with_words(records, *words):
+    return {one["id"] for one in records if {*words} <= {*one["text"].lower().replace(".", " ").split()}}
+
+
+@pytest.mark.parametrize("words", [("w3",), ("w3", "w10"), ("ending", "w7"), ("w3", "nowhere")])
+def test_all_words(client, records, words):
+    found = client.answer("documents", q=" ".join(words).upper(), n=100)
+    wanted = with_words(records, *words)
+    assert found["n"] == len(wanted) and len(found["documents"]) == min(100, len(wanted))
+    assert {*ids_of(found)} <= wanted
+
+
+def test_a_phrase(client, records):
+    found = client.answer("documents", q='"w3 w3 w4"', n=100)
+    wanted = {one["id"] for one in records if "w3 w3 w4" in one["text"]}
+    assert found["n"] == len(wanted) > 0 and {*ids_of(found)} <= wanted
+
+
+def test_documents_with_their_topics(client, dense):
+    for one in client.answer("documents", q="w3")["documents"]:
+        order = np.argsort(-dense[one["row"]], kind="stable")[:3]
+        wanted = {int(k): dense[one["row"], k] for k in order if dense[one["row"], k] > 0}
+        assert dict(map(tuple, one["topics"])) == pytest.approx(wanted)
+
+
+def test_pages(client, records):
+    whole = ids_of(client.answer("documents", q="ending", n=100))
+    pages = [ids_of(client.answer("documents", q="ending", n=7, offset=offset)) for offset in (0, 7, 14)]
+    assert [*chain(*pages)] == whole[:21]
+    everything = client.answer("documents", n=100, offset=250)
+    assert everything["n"] == 300 and len(everything["documents"]) == 50
+    assert client.answer("documents", offset=300)["documents"] == []
+
+
+def test_topic_and_conditions(client, records, dense):
+    leads = dense.argmax(axis=1)
+    for q, words in (("", ()), ("ending", ("ending",))):
+        named = with_words(records, *words)
+        wanted = {
+            one["id"]
+            for number, one in enumerate(records)
+            if one["id"] in named and leads[number] == 2 and one["kind"] == "short"
+        }
+        found = client.answer("documents", q=q, topic=2, where="kind=short", n=100)
+        assert {*ids_of(found)} == wanted and found["n"] == len(wanted) > 0
+    found = client.answer("documents", topic=2, n=10)
+    shares = [dense[one["row"], 2] for one in found["documents"]]
+    np.testing.assert_allclose(shares, np.sort(dense[leads == 2, 2])[::-1][:10])
+    assert found["n"] == (leads == 2).sum()
+
+
+@pytest.mark.parametrize("number", AWKWARD)
+def test_ids(client, number):
+    found = client.answer("documents", q=AWKWARD[number])
+    assert found["documents"][0]["id"] == AWKWARD[number]
+    assert client.answer("documents", q=f" {AWKWARD[number]} ")["documents"][0]["id"] == AWKWARD[number]
+    assert client.answer("documents", q="DOC-299")["documents"][0]["id"] == "doc-299"
+
+
+HOSTILE = (
+    '"', '""', "'", "w3 AND", "OR w3", "NOT w3", "NEAR(w3 w4)", "w3*", "^w3", "text:w3", "(w3", "w3)", "-w3", "w3 + w4",
+    "{id text}: w3", '"w3', 'w3"', "\x00", "w3\x00w4", '"w3\x00"', "'; DROP TABLE texts; --", "%", "_", "\\", "*",
+    "²", "\u0301", "\U0001f600", "w3" * 5000, "a " * 2000, "\U0010ffff", "\ufffe",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("q", HOSTILE, ids=repr)
+def test_nothing_that_is_typed_is_a_query(client, records, q):
+    found = client.answer("documents", q=q)
+    assert found["n"] is None or found["n"] >= 0
+    client.answer("words", q=q)
+    client.refused("document", id=q + "?")
+    assert client.answer("documents", q="w3")["n"] == len(with_words(records, "w3"))
+
+
+def test_operators_are_words(client, records):
+    assert client.answer("documents", q="w3 NOT w4")["n"] == 0
+    assert client.answer("documents", q="w3*")["n"] == len(with_words(records, "w3"))
+
+
+def test_many_matches_are_not_counted(exploration, monkeypatch):
+    monkeypatch.setattr("bigtopic.explore.texts.MOST_COUNTED", 20)
+    found = exploration.client.answer("documents", q="ending", n=30)
+    assert found["n"] is None and len(found["documents"]) == 20
+
+
+def test_a_corpus_without_texts(explored, synthetic, tmp_path):
+    """Search goes by ids and through the topics of words; excerpts are frequent words."""
+    names = [f"w{i}" for i in range(80)]
+    corpus = bt.from_matrix(synthetic.counts, names)
+    model = bt.LDA(4, method="online-cvb0", max_iter=3, **QUIET).fit(corpus)
+    theta = model.transform_to(corpus, tmp_path / "theta.zarr")
+    with explored(model, corpus, theta, folder=tmp_path / "index") as one:
+        assert not one.client.answer("model")["has_text"]
+        (first, *_) = one.client.answer("documents", q="12")["documents"]
+        assert first["id"] == "12"
+        row = synthetic.counts.toarray()[12]
+        assert first["excerpt"].split()[0] in {names[i] for i in np.flatnonzero(row == row.max())}
+        found = one.client.answer("documents", q=model.topics(1)[2][0][0])
+        assert found["n"] is None and len(found["documents"]) == 20
+        assert one.client.answer("document", id="12")["pieces"] is None

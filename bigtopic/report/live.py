@@ -128,7 +128,11 @@ class LivePanel(Watch):
         }
 
     def _repr_html_(self) -> str:
-        table = cards.scrolling(["topic", "label", "share", "words"], self._topics) if self._topics else ""
+        columns = ["topic", "label", "share", "words"]
+        rows = self._topics
+        if not any(label for _, label, *_ in rows):
+            columns, rows = ["topic", "share", "words"], [[k, *others] for k, _, *others in rows]
+        table = cards.scrolling(columns, rows) if rows else ""
         return cards.card("Learning", cards.figures(self.figures()), table)
 
     def __repr__(self) -> str:

@@ -1,0 +1,75 @@
+"""The panel of a notebook: what it shows is what the run says, and it shows it while the run goes on."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.datasets import lda_corpus
+from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.report import LivePanel
+
+CORPUS = from_matrix(lda_corpus(120, 40, 3, mean_length=30, random_state=3).counts, [f"w<{i}>" for i in range(40)])
+HERE = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
+
+
+class Output:
+    """Stands in for the place below a cell."""
+
+    def __init__(self):
+        self.shown = []
+
+    def __call__(self, data, raw, display_id):
+        assert raw and display_id
+        self.update(data, raw)
+        return self
+
+    def update(self, data, raw):
+        self.shown.append(data["text/html"])
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    output = Output()
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=output))
+    return output
+
+
+def test_it_shows_phases_speed_scores_and_words_as_they_form(notebook):
+    panel = LivePanel(CORPUS, n_topics=2)
+    model = LDA(3, method="auto", validation=0.2, callbacks=[panel], **HERE).fit(CORPUS)
+    assert any("<td style='text-align:left'>online</td>" in shown.replace("<bdi>", "").replace("</bdi>", "")
+               for shown in notebook.shown)  # fmt: skip
+    figures = panel.figures()
+    assert figures["phase"] == "sampling" and figures["state"].startswith("ended: ")
+    npmi = [row["measures"]["npmi"] for row in model.history_ if "measures" in row][-1]
+    assert float(figures["npmi"]) == pytest.approx(npmi, abs=1e-4)
+    score = [row["score"] for row in model.history_ if row.get("score") is not None][-1]
+    assert figures["held-out score"] == f"{score:.4f} nats per token"
+    last = notebook.shown[-1]
+    for k in np.argsort(-model.topic_source().weights)[:2]:
+        word = model.show_topic(int(k), 1)[0][0]
+        assert word.replace("<", "&lt;").replace(">", "&gt;") in last and word not in last
+    assert figures["time left"] == "" and any("s at most" in shown for shown in notebook.shown)
+
+
+def test_nothing_is_shown_outside_of_notebooks_and_nothing_changes(capsys):
+    panel = LivePanel(every=2)
+    watched = LDA(3, method="online-cvb0", max_iter=2, callbacks=[panel], **HERE).fit(CORPUS)
+    alone = LDA(3, method="online-cvb0", max_iter=2, **HERE).fit(CORPUS)
+    np.testing.assert_array_equal(watched.components_, alone.components_)
+    assert capsys.readouterr().out == "" and "updates" in repr(panel)
+    assert any("diversity" in row.get("measures", {}) for row in watched.history_)
+    assert repr(LivePanel()) == "LivePanel()" and "Learning" in LivePanel()._repr_html_()
+
+
+def test_mistakes_are_refused():
+    with pytest.raises(SettingError, match=r"^n_topics=0: must be a whole number of at least 1"):
+        LivePanel(n_topics=0)
+    with pytest.raises(SettingError, match="'npmi' is a measure of documents"):
+        LivePanel(measures="npmi")

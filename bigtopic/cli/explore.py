@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 from click import argument, option
@@ -54,14 +55,12 @@ def command(
         exploration = estimator.explore(
             documents, theta=theta, port=port, index=index, title=title, model_path=model
         )
-        with exploration:
-            end = "; end it with Ctrl-C"
-            terminal.result(
-                {"url": exploration.url}, f"Explore the topics at {exploration.url}{end}", as_json
-            )
+        with exploration, _until_interrupted():
+            shown = f"Explore the topics at {exploration.url}; end it with Ctrl-C"
+            terminal.result({"url": exploration.url}, shown, as_json)
             if not no_browser:
                 webbrowser.open(exploration.url)
-            _wait(exploration)
+            exploration.wait()
 
 
 def _which(stores: tuple[str, ...]) -> tuple[str | None, str | None]:
@@ -77,9 +76,10 @@ def _which(stores: tuple[str, ...]) -> tuple[str | None, str | None]:
     return (None, stores[0]) if is_corpus(stores[0]) else (stores[0], None)
 
 
-def _wait(exploration: Any) -> None:
-    """Until Ctrl-C, which is how an exploration ends."""
+@contextmanager
+def _until_interrupted() -> Iterator[None]:
+    """Ctrl-C is how an exploration ends."""
     try:
-        exploration.wait()
+        yield
     except KeyboardInterrupt:
         terminal.aside("Ended")

@@ -320,12 +320,18 @@ class TopicInference(FittedTopics):
         MissingExtra
             When what draws the page is not installed.
         """
-        from bigtopic.explore import Exploration, Explorer, index_of
+        from bigtopic.explore import explore
 
-        corpus = None if X is None else self._documents(X)
-        opened = index_of(self, corpus, theta, lambda url: self._stored(url, storage_options), index)
-        path = None if model_path is None else str(model_path)
-        return Exploration(Explorer(self, opened, title=title, model_path=path), port)
+        return explore(
+            self,
+            None if X is None else self._documents(X),
+            theta,
+            lambda url: self._stored(url, storage_options),
+            port=port,
+            folder=index,
+            title=title,
+            model_path=None if model_path is None else str(model_path),
+        )
 
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.

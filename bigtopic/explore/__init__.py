@@ -3,6 +3,6 @@ and its server."""
 
 from bigtopic.explore.explorer import Explorer
 from bigtopic.explore.index import index_of
-from bigtopic.explore.server import Exploration
+from bigtopic.explore.server import Exploration, explore, listening_at
 
-__all__ = ["Exploration", "Explorer", "index_of"]
+__all__ = ["Exploration", "Explorer", "explore", "index_of", "listening_at"]

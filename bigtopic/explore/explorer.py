@@ -34,6 +34,7 @@ MOST_DOCUMENTS = 100  # in one answer
 _GROUPS = 30
 _ENOUGH_PERIODS = 12  # from which on they show a change
 _REMEMBERED = 3  # states whose topics and figures stay in memory, the model's own aside
+_STEP = 1 << 18  # documents that are looked at together
 _SECONDS = 0.4  # that a search beyond the documents of a topic takes
 _LABEL_WORDS = 3
 _TOPICS = 3  # of each document in a list
@@ -221,7 +222,7 @@ class Explorer:
         else:
             total = int(meets.sum())
             leading = np.zeros(0, np.int64) if k is None else figures.leading.of(k)[0]
-            found = _those_that_lead_first(leading[meets[leading]], meets)[offset : offset + n]
+            found = _those_that_lead_first(leading[meets[leading]], meets, offset, offset + n)
         shares = self._documents.shares(found, self._group_of(state))
         listed = [
             {**one, "topics": _largest(own)[:_TOPICS]}
@@ -388,11 +389,18 @@ def _best(positions: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.nda
     return positions[order], shares[first][order]
 
 
-def _those_that_lead_first(leading: np.ndarray, meets: np.ndarray) -> np.ndarray:
-    """The documents that meet a condition, (n,): those that lead, then the others as they are stored."""
+def _those_that_lead_first(leading: np.ndarray, meets: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Of the documents that meet a condition, the leading ones first, those at places `start` to `stop`."""
     others = meets.copy()
     others[leading] = False
-    return np.concatenate([leading, np.flatnonzero(others)])
+    found, before = [leading[start:stop]], len(leading)
+    for first in range(0, len(others), _STEP):
+        if before >= stop:
+            break
+        own = np.flatnonzero(others[first : first + _STEP])
+        found.append(first + own[max(start - before, 0) : max(stop - before, 0)])
+        before += len(own)
+    return np.concatenate(found)
 
 
 def _largest(shares: np.ndarray) -> list[list[Any]]:

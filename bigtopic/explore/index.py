@@ -225,7 +225,7 @@ def _write(folder: Path, about: str, model: Any, store: Any, corpus: Corpus | No
         rows = np.lib.format.open_memmap(folder / "rows.npy", "w+", np.int64, (n_docs,))
         write_ids(folder / "documents.sqlite", _ids(documents, rows), shown.update)
     if corpus is not None:
-        to_corpus, to_theta = _matched(np.asarray(rows), corpus)
+        to_corpus, to_theta = _matched(rows, corpus)
         with closing(Texts(folder / "documents.sqlite")) as known:
             _check_same(to_theta, known, corpus)
         np.save(folder / "to_corpus.npy", to_corpus)
@@ -273,14 +273,15 @@ def _matched(rows: np.ndarray, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
         When the corpus has none of the rows.
     """
     theirs = corpus.rows(order="stored")
-    order = np.argsort(theirs, kind="stable")
-    at = np.minimum(np.searchsorted(theirs, rows, sorter=order), max(len(theirs) - 1, 0))
-    found = order[at] if len(theirs) else np.zeros(len(rows), np.int64)
-    known = theirs[found] == rows if len(theirs) else np.zeros(len(rows), bool)
-    to_corpus = np.where(known, found, -1).astype(np.int32)
-    to_theta = np.full(len(theirs), -1, np.int32)
-    to_theta[to_corpus[known]] = np.flatnonzero(known)
-    if not known.any():
+    order = np.argsort(theirs, kind="stable").astype(np.int32)
+    to_corpus, to_theta = np.full(len(rows), -1, np.int32), np.full(len(theirs), -1, np.int32)
+    for start in range(0, len(rows) if len(theirs) else 0, _STEP):
+        own = np.asarray(rows[start : start + _STEP])
+        at = order[np.minimum(np.searchsorted(theirs, own, sorter=order), len(theirs) - 1)]
+        known = np.flatnonzero(theirs[at] == own)
+        to_corpus[start + known] = at[known]
+        to_theta[at[known]] = start + known
+    if not (to_corpus >= 0).any():
         raise SettingError(
             f"{argument('theta')}: none of its documents is in the corpus; give the corpus that it was written from"
         )

@@ -26,9 +26,10 @@ from tornado.web import Application, HTTPError, RequestHandler
 
 from bigtopic.errors import BigtopicError, SettingError, argument
 from bigtopic.explore.explorer import Explorer
+from bigtopic.explore.index import index_of
 from bigtopic.support.numbers import is_whole
 
-__all__ = ["Exploration"]
+__all__ = ["Exploration", "explore", "listening_at"]
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
@@ -36,38 +37,86 @@ _EDITS = ("rename", "merge", "undo", "save")
 _MOST_BYTES = 1 << 20  # of a request
 _THREADS = 4
 _SCRIPT = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
+_NONE = "'none'"
 _PATIENCE = 10.0  # seconds that the end may take
 _ENTERING = "<!doctype html><title>Topics</title><p><a href='/'>Topics</a></p>"
 _FORBIDDEN = "open the address that was printed when the server was started, with its token"
 
 
-class Exploration:
-    """A server that runs in a thread of its own; a notebook shows a link.
-
-    Attributes
-    ----------
-    url : its address, with the token
+def listening_at(port: int) -> socket.socket:
+    """The socket of a server, on this machine only.
 
     Raises
     ------
     SettingError
-        When the port is taken.
+        When the port is taken, or is not one.
+    """
+    if not is_whole(port) or not 0 <= port < 1 << 16:
+        raise SettingError(f"{argument('port', port)}: give a number from 0, for any that is free, to 65535")
+    try:
+        found = socket.create_server((HOST, port))
+    except OSError as error:
+        raise SettingError(
+            f"{argument('port', port)} cannot be used ({error}); give another one, or 0 for any that is free"
+        ) from error
+    found.setblocking(False)
+    return found
+
+
+def explore(
+    model: Any,
+    corpus: Any,
+    theta: Any,
+    open_theta: Callable[[Any], Any],
+    *,
+    port: int,
+    folder: Any,
+    title: str,
+    model_path: str | None,
+) -> Exploration:
+    """Begin an exploration. What could be missing is looked for before the index is made, which may take long.
+
+    Parameters
+    ----------
+    model, corpus, theta, open_theta, folder : see `index_of`
+    port : of the server; 0 for any that is free
+    title, model_path : see `Explorer`
+
+    Raises
+    ------
+    SettingError, StoreError
+        As `listening_at` and `index_of`.
+    MissingExtra
+        When what draws the page is not installed.
+    """
+    from bigtopic.report import explorer_page
+
+    page, listening = explorer_page(), listening_at(port)
+    try:
+        index = index_of(model, corpus, theta, open_theta, folder)
+    except BaseException:
+        listening.close()
+        raise
+    explorer = Explorer(model, index, title=title, model_path=model_path)
+    return Exploration(explorer, listening, page)
+
+
+class Exploration:
+    """A server that runs in a thread of its own; a notebook shows a link.
+
+    Parameters
+    ----------
+    listening : see `listening_at`
+    page : HTML
+
+    Attributes
+    ----------
+    url : its address, with the token
     """
 
-    def __init__(self, explorer: Explorer, port: int = 0) -> None:
-        self._explorer = explorer
+    def __init__(self, explorer: Explorer, listening: socket.socket, page: str) -> None:
+        self._explorer, self._page = explorer, page
         self._token = secrets.token_urlsafe()
-        if not is_whole(port) or not 0 <= port < 1 << 16:
-            raise SettingError(
-                f"{argument('port', port)}: give a number from 0, for any that is free, to 65535"
-            )
-        try:
-            listening = socket.create_server((HOST, port))
-        except OSError as error:
-            raise SettingError(
-                f"{argument('port', port)} cannot be used ({error}); give another one, or 0 for any that is free"
-            ) from error
-        listening.setblocking(False)
         self.port: int = listening.getsockname()[1]
         self.url = f"http://{HOST}:{self.port}/?token={self._token}"
         self._begun = threading.Event()
@@ -87,7 +136,8 @@ class Exploration:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         with ThreadPoolExecutor(_THREADS, "bigtopic-answers") as pool:
             server = HTTPServer(
-                _application(self._explorer, self._token, self.port, pool), max_body_size=_MOST_BYTES
+                _application(self._explorer, self._page, self._token, self.port, pool),
+                max_body_size=_MOST_BYTES,
             )
             server.add_socket(listening)
             self._begun.set()
@@ -130,7 +180,9 @@ class Exploration:
         )
 
 
-def _application(explorer: Explorer, token: str, port: int, pool: ThreadPoolExecutor) -> Application:
+def _application(
+    explorer: Explorer, page: str, token: str, port: int, pool: ThreadPoolExecutor
+) -> Application:
     own = {
         "explorer": explorer,
         "token": token,
@@ -139,7 +191,7 @@ def _application(explorer: Explorer, token: str, port: int, pool: ThreadPoolExec
         "pool": pool,
     }
     routes = [
-        (r"/", _Page, own),
+        (r"/", _Page, {**own, "page": page, "policy": _policy(page)}),
         (r"/api/(model|words|documents|document)", _Answer, own),
         (r"/api/(topic)/([^/]+)", _Answer, own),
         (r"/api/topic/([^/]+)/(documents|time|groups)", _AnswerAboutTopic, own),
@@ -225,6 +277,10 @@ class _Handler(RequestHandler):
 class _Page(_Handler):
     """The page."""
 
+    def initialize(self, page: str, policy: str, **own: Any) -> None:  # type: ignore[override]
+        super().initialize(**own)
+        self._page, self._policy = page, policy
+
     def _enters(self) -> bool:
         return self.request.method == "GET" and self._is_known(self.text("token") or "")
 
@@ -238,20 +294,18 @@ class _Page(_Handler):
             self.set_header("Refresh", "0; url=/")
             self.finish(_ENTERING)
             return
-        from bigtopic.report import explorer_page
+        self.set_header("Content-Security-Policy", self._policy)
+        self.finish(self._page)
 
-        page = explorer_page()
-        hashes = [
-            f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-            for script in _SCRIPT.findall(page)
-        ]
-        self.set_header(
-            "Content-Security-Policy",
-            f"default-src 'none'; script-src {' '.join(hashes) or chr(39) + 'none' + chr(39)}; "
-            "style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; "
-            "form-action 'none'; frame-ancestors 'none'",
-        )
-        self.finish(page)
+
+def _policy(page: str) -> str:
+    """What a page may do: run its own scripts, known by their hashes, and ask this server."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in _SCRIPT.findall(page))
+    scripts = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {scripts or _NONE}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 
 
 class _Answer(_Handler):

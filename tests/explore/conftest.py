@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.explore import Exploration, Explorer, index_of
+from bigtopic.explore import Exploration, Explorer, index_of, listening_at
 
 AWKWARD = {5: 'a/b "c"\nd', 6: "id'); DROP TABLE documents; --", 7: "ä%_*?&=#", 8: "-1"}
+PAGE = "<!doctype html><title>x</title><script>let a = 1</script>"
 QUIET = {"client": False, "n_threads": 1, "progress": False}
 
 
@@ -119,9 +120,10 @@ def explored(index_folder):
         opened = index_of(
             model, corpus, theta, lambda url: bt.open_topics(url).of_model(model._fitted()), folder
         )
-        exploration = Exploration(Explorer(model, opened, title="T <1>", model_path=model_path))
+        explorer = Explorer(model, opened, title="T <1>", model_path=model_path)
+        exploration = Exploration(explorer, listening_at(0), PAGE)
         exploration.client = Client(exploration)
-        exploration.explorer = exploration._explorer
+        exploration.explorer = explorer
         begun.append(exploration)
         return exploration
 
@@ -139,11 +141,3 @@ def exploration(explored, model, asked, theta):
 @pytest.fixture
 def client(exploration):
     return exploration.client
-
-
-@pytest.fixture
-def page(monkeypatch):
-    """A page in the place of the real one."""
-    text = "<!doctype html><title>x</title><script>let a = 1</script>"
-    monkeypatch.setattr("bigtopic.report.explorer_page", lambda: text, raising=False)
-    return text

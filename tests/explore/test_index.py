@@ -226,7 +226,7 @@ def test_it_is_the_same_in_any_batches(opened, theta, tmp_path, monkeypatch):
     first = opened(theta)
     for name, value in (("DOCUMENTS", 37), ("ENTRIES", 53)):
         monkeypatch.setattr(f"bigtopic.estimators.topic_stores.stored_topics.{name}", value)
-    for name in ("columns", "index"):
+    for name in ("columns", "index", "explorer"):
         monkeypatch.setattr(f"bigtopic.explore.{name}._STEP", 41)
     monkeypatch.setattr("bigtopic.explore.texts._SPAN", 500)
     second = opened(theta, folder=tmp_path / "others")

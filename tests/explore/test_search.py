@@ -120,3 +120,25 @@ def test_a_corpus_without_texts(explored, synthetic, tmp_path):
         found = one.client.answer("documents", q=model.topics(1)[2][0][0])
         assert found["n"] is None and len(found["documents"]) == 20
         assert one.client.answer("document", id="12")["pieces"] is None
+
+
+def test_pages_of_a_topic_are_its_documents(client, dense, monkeypatch):
+    """In any steps, each document once."""
+    monkeypatch.setattr("bigtopic.explore.explorer._STEP", 17)
+    leads, found = np.flatnonzero(dense.argmax(axis=1) == 2), []
+    for offset in range(0, len(leads) + 7, 7):
+        found += [one["row"] for one in client.answer("documents", topic=2, n=7, offset=offset)["documents"]]
+    assert sorted(found) == leads.tolist()
+
+
+def test_pages_beyond_the_documents_that_are_kept(
+    explored, model, asked, theta, dense, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("bigtopic.explore.tally.KEPT", 10)
+    monkeypatch.setattr("bigtopic.explore.explorer._STEP", 17)
+    leads, found = np.flatnonzero(dense.argmax(axis=1) == 2), []
+    with explored(model, asked, theta, folder=tmp_path) as one:
+        for offset in range(0, len(leads) + 7, 7):
+            answer = one.client.answer("documents", topic=2, n=7, offset=offset)
+            found += [each["row"] for each in answer["documents"]]
+    assert sorted(found) == leads.tolist() and len(leads) > 10

@@ -6,8 +6,9 @@ import socket
 
 import pytest
 
-from bigtopic.errors import SettingError
-from bigtopic.explore import Exploration
+from bigtopic.errors import MissingExtra, SettingError
+
+from .conftest import PAGE
 
 
 @pytest.fixture(scope="session")
@@ -15,9 +16,9 @@ def theta(stores):
     return stores("source")
 
 
-def test_the_page(client, page):
+def test_the_page(client):
     answer = client.request("GET", "/")
-    assert answer.status == 200 and answer.body.decode() == page
+    assert answer.status == 200 and answer.body.decode() == PAGE
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
     assert (
@@ -25,7 +26,7 @@ def test_the_page(client, page):
     )
 
 
-def test_headers(client, page):
+def test_headers(client):
     for path in ("/", "/api/model", "/api/topic/99", "/nowhere"):
         headers = client.request("GET", path).headers
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
@@ -33,7 +34,7 @@ def test_headers(client, page):
         assert "Server" not in headers and "Access-Control-Allow-Origin" not in headers
 
 
-def test_a_cookie_for_the_token(client, page):
+def test_a_cookie_for_the_token(client):
     answer = client.request("GET", f"/?{client.address.query}")
     cookie = answer.headers["Set-Cookie"]
     assert answer.status == 302 and answer.headers["Location"] == "/"
@@ -44,7 +45,7 @@ def test_a_cookie_for_the_token(client, page):
 
 @pytest.mark.parametrize("cookie", ["", "bigtopic=x", "{name}=", "{name}=wrong", "{name}=é"])
 @pytest.mark.parametrize("path", ["/", "/?token=wrong", "/?token=", "/api/model", "/api/model?{token}", "/x"])
-def test_without_the_token(client, page, path, cookie):
+def test_without_the_token(client, path, cookie):
     name = client.cookie.partition("=")[0]
     headers = {"Cookie": cookie.format(name=name).encode()}
     answer = client.request("GET", path.format(token=client.address.query), **headers)
@@ -57,12 +58,12 @@ def test_without_the_token(client, page, path, cookie):
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "", "[::1]:{port}"]
 )
-def test_another_host(client, page, host):
+def test_another_host(client, host):
     for path in ("/api/model", "/", f"/?{client.address.query}"):
         assert client.request("GET", path, Host=host.format(port=client.address.port)).status == 403
 
 
-def test_hosts(client, page):
+def test_hosts(client):
     for name in ("127.0.0.1", "localhost"):
         assert client.request("GET", "/api/model", Host=f"{name}:{client.address.port}").status == 200
 
@@ -142,11 +143,12 @@ def test_only_this_machine(exploration):
             socket.create_connection((other, address.port), timeout=2)
 
 
-def test_a_port_that_is_taken(exploration):
+def test_a_port_that_is_taken(exploration, model, asked, theta):
     with pytest.raises(SettingError, match="give another one, or 0"):
-        Exploration(exploration.explorer, exploration.port)
-    with pytest.raises(SettingError, match="to 65535"):
-        Exploration(exploration.explorer, 70_000)
+        model.explore(asked, theta=theta, port=exploration.port)
+    for port in (70_000, -1, "x", True):
+        with pytest.raises(SettingError, match="to 65535"):
+            model.explore(asked, theta=theta, port=port)
 
 
 def test_the_end(explored, model, asked, theta):
@@ -169,3 +171,15 @@ def test_a_model_explores(model, asked, theta, index_folder):
         connection.request("GET", "/")
         assert connection.getresponse().status == 403
         connection.close()
+
+
+def test_a_page_that_cannot_be_drawn(model, asked, theta, tmp_path, monkeypatch):
+    """It is noticed before an index is made."""
+
+    def missing():
+        raise MissingExtra("no bokeh")
+
+    monkeypatch.setattr("bigtopic.report.explorer_page", missing)
+    with pytest.raises(MissingExtra):
+        model.explore(asked, theta=theta, index=tmp_path / "indexes")
+    assert not (tmp_path / "indexes").exists()

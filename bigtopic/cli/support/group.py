@@ -31,7 +31,7 @@ __all__ = ["CONFIG", "INTERRUPTED", "TERMINATED", "Verbs", "command_of"]
 
 _ORDER = (
     "demo", "ingest", "authors", "compact", "select", "split", "info", "verify", "methods", "train", "sweep", "topics",
-    "find", "show", "evaluate", "task", "intrusion", "infer", "similar", "report", "plot",
+    "find", "show", "evaluate", "task", "intrusion", "infer", "similar", "report", "plot", "explore",
 )  # fmt: skip
 _NAMES_IN_CLICK = {"client": "scheduler"}  # arguments whose options have another name in click
 

@@ -1,0 +1,88 @@
+"""The explorer in a real browser: accessible, closed to the network, and nothing in a corpus runs."""
+
+import pytest
+
+import bigtopic as bt
+from bigtopic.errors import BigtopicWarning
+
+PAYLOAD = '<img src=x onerror="document.title=1"></script><script>document.title=2</script>'
+TURNED = "a\u202egnp.exe"
+
+
+@pytest.fixture(scope="module")
+def exploration(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explorer")
+    records = [
+        {
+            "id": f"{PAYLOAD}{i}",
+            "text": f"{TURNED} {PAYLOAD} choir organ",
+            "date": f"200{i % 9}-01-01",
+            PAYLOAD: [TURNED, PAYLOAD][i % 2],
+        }
+        for i in range(40)
+    ]
+    own = {"client": False, "progress": False}
+    with pytest.warns(BigtopicWarning, match="holds HTML"):
+        corpus = bt.ingest(
+            records, folder / "corpus.zarr", keep_text=True, max_df=1.0, min_df=1, tokenizer=str.split, **own
+        )
+    model = bt.LDA(3, method="online-cvb0", max_iter=2, n_threads=1, **own).fit(corpus)
+    model.set_topic_labels({0: PAYLOAD, 1: TURNED})
+    with model.explore(corpus, index=folder / "index", title=PAYLOAD) as found:
+        yield found
+
+
+@pytest.fixture
+def opened(exploration, tab):
+    def open_(**settings):
+        found = tab(exploration.url, own=exploration.url.split("?")[0], **settings)
+        found.page.wait_for_selector("#cards article")
+        found.page.wait_for_selector("[aria-busy=true]", state="detached")
+        return found
+
+    return open_
+
+
+def test_nothing_in_words_ids_labels_columns_or_texts_runs(opened):
+    page = opened()
+    assert page.page.title() == PAYLOAD
+    page.page.locator("#search").fill("onerror")
+    page.page.locator("#found-documents button").first.click()
+    page.page.wait_for_selector("#document", state="visible")
+    for _ in range(3):
+        page.page.get_by_role("button", name="Next").click()
+        page.page.wait_for_selector("[aria-busy=true]", state="detached")
+    shown = page.page.locator("body").inner_text()
+    assert "\u202e" not in shown and r"\u202egnp" in shown and PAYLOAD in shown
+    assert page.page.locator("img").count() == 0 and page.page.title() == PAYLOAD
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_it_is_accessible_and_fits(opened, scheme, width):
+    page = opened(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page.page.locator("#search").fill("choir")
+    page.page.locator("#found-documents button").first.click()
+    page.page.wait_for_selector("#document", state="visible")
+    assert page.violations() == []
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_refused_edit_is_said_and_a_saved_model_is_named(opened, tmp_path):
+    page = opened()
+    page.page.locator("#label").fill("x" * 150)
+    page.page.get_by_role("button", name="Rename").click()
+    page.page.locator("#topic-name", has_text="x" * 150).wait_for()
+    page.page.get_by_role("button", name="Undo").click()
+    page.page.locator("#topic-name", has_text="x" * 150).wait_for(state="detached")
+
+
+def test_a_permanent_link_leads_to_a_topic_and_a_document(opened, exploration, tab):
+    page = opened()
+    page.page.locator("#documents button").first.click()
+    page.page.wait_for_selector("#document", state="visible")
+    shown, address = page.texts("#document-id"), page.page.url
+    assert "document=" in address
+    page.page.reload()
+    page.page.wait_for_selector("#document", state="visible")
+    assert page.texts("#document-id") == shown

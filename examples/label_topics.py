@@ -34,7 +34,8 @@ def prompt(words: Sequence[str], documents: Sequence[str]) -> str:
 
 def label(answer: str) -> str:
     """The first line of an answer, without quotation marks and full stops, cut to a label."""
-    lines = [line.strip() for line in answer.splitlines() if line.strip()]
+    lines = ["".join(filter(str.isprintable, line)).strip() for line in answer.splitlines()]
+    lines = [line for line in lines if line]
     return lines[0].strip(" \"'*.`“”")[:LONGEST] if lines else ""
 
 
@@ -45,7 +46,12 @@ def namer(generate: Callable[[str], str]) -> Callable[[Sequence[str], Sequence[s
 
 def local_model(name: str) -> Callable[[str], str]:
     """A function that answers a prompt, by a model of the library transformers."""
-    from transformers import pipeline
+    try:
+        from transformers import pipeline
+    except ImportError as error:
+        raise SystemExit(
+            f"{error}: install the language model's library with: pip install transformers torch"
+        ) from error
 
     answers = pipeline("text-generation", model=name)
 
@@ -67,8 +73,9 @@ def main() -> None:
     parser.add_argument("--language-model", default="Qwen/Qwen2.5-0.5B-Instruct", help="a name, or a folder")
     parser.add_argument("--save", action="store_true", help="save the labels with the model")
     given = parser.parse_args()
+    generate = local_model(given.language_model)  # first: it may be missing
     model = bt.load_model(given.model)
-    model.set_topic_labels(namer(local_model(given.language_model)), given.corpus)
+    model.set_topic_labels(namer(generate), given.corpus)
     for topic, name in enumerate(model.topic_labels_):
         print(topic, name)
     if given.save:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.errors import InputError, SettingError, require
+from bigtopic.estimators.questions import DocumentQuestions
 from bigtopic.questions.words import shares_of
 
 __all__ = ["Frames", "to_datamapplot", "to_pandas", "to_regression", "to_topicwizard", "to_xarray"]
@@ -37,9 +38,12 @@ def to_pandas(model: Any, X: Any = None) -> Frames:
 
     Raises
     ------
+    SettingError
+        When `model` is something else.
     MissingExtra
         When pandas is not installed.
     """
+    _check_model(model)
     pandas = require("pandas", "pandas")
     words = pandas.DataFrame(model.get_topics(), columns=model.vocabulary_[:]).rename_axis("topic")
     if X is None:
@@ -52,8 +56,9 @@ def to_pandas(model: Any, X: Any = None) -> Frames:
 def to_regression(model: Any, X: Any, columns: Sequence[str] | None = None) -> Any:
     """Write one table for a regression: the columns of the documents, and their topics with standard deviations.
 
-    The topics of a document are uncertain, most of a short one. A deviation is sqrt(m (1 - m) / (sum + 1)): of a
-    Dirichlet distribution whose mean m are the document's topics, and whose sum are its known tokens and the prior.
+    The shorter a document, the less certain are its topics. Their distribution is taken to be a Dirichlet distribution
+    with the document's topics as its mean m, and with the number of known tokens plus the sum of the prior as the sum s
+    of its parameters. The standard deviation is then sqrt(m (1 - m) / (s + 1)).
 
     Parameters
     ----------
@@ -69,10 +74,11 @@ def to_regression(model: Any, X: Any, columns: Sequence[str] | None = None) -> A
     Raises
     ------
     SettingError
-        When there is no such column, or a column has the name of another one of the table.
+        When `model` is something else, there is no such column, or a column has the name of another one of the table.
     MissingExtra
         When pandas is not installed.
     """
+    _check_model(model)
     pandas = require("pandas", "pandas")
     fitted, corpus = model._fitted(), model._documents(X)
     counts = _of_model(corpus.to_scipy(order="source"), fitted.word_map(corpus.vocabulary), fitted)
@@ -108,9 +114,12 @@ def to_xarray(model: Any, X: Any = None) -> Any:
 
     Raises
     ------
+    SettingError
+        When `model` is something else.
     MissingExtra
         When xarray is not installed.
     """
+    _check_model(model)
     xarray = require("xarray", "xarray")
     topics = model.get_topics()
     coordinates: dict[str, Any] = {"topic": np.arange(len(topics)), "word": model.vocabulary_[:]}
@@ -137,14 +146,20 @@ def to_datamapplot(model: Any, X: Any = None, **settings: Any) -> dict[str, Any]
     Parameters
     ----------
     model : a fitted estimator
-    X, settings : as of its `document_map`, such as `theta` and `placement="umap"`
+    X, settings : arguments of `model.document_map`, such as `theta` and `placement="umap"`
 
     Returns
     -------
     dict
         data_map_coords, float64 (n_docs, 2), and labels, (n_docs,): the label of the largest topic of each document, in
         the order of the source.
+
+    Raises
+    ------
+    SettingError
+        When `model` is something else.
     """
+    _check_model(model)
     found = model.document_map(X, **settings)
     order = np.argsort(np.asarray(found["row"]), kind="stable")
     places = np.column_stack([np.asarray(found["x"]), np.asarray(found["y"])]).astype(np.float64)
@@ -168,9 +183,12 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
 
     Raises
     ------
+    SettingError
+        When `model` is something else.
     InputError
         When there is not one text for each document.
     """
+    _check_model(model)
     fitted = model._fitted()
     corpus = model._documents(X)
     counts = _of_model(corpus.to_scipy(order="source"), fitted.word_map(corpus.vocabulary), fitted)
@@ -184,6 +202,28 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
         "transform": model.transform,
         "topic_names": model.topic_labels_,
     }
+
+
+def _check_model(model: Any) -> None:
+    """Refuse what is not an estimator of this package.
+
+    Raises
+    ------
+    SettingError
+    """
+    if isinstance(model, DocumentQuestions):
+        return
+    library = type(model).__module__.partition(".")[0]
+    if library in ("gensim", "sklearn", "tomotopy"):
+        remedy = f"which bigtopic.foreign.from_{library}(model{', words' if library == 'sklearn' else ''}) makes of it"
+    else:
+        remedy = (
+            "such as bigtopic.load_model or bigtopic.foreign.from_gensim, from_sklearn or from_mallet return"
+        )
+    raise SettingError(
+        f"model: {type(model).__name__} is not a model of this package; give a fitted LDA, AuthorTopicModel or "
+        f"DualTopicModel, {remedy}"
+    )
 
 
 def _shown(X: Any, texts: Sequence[str] | None, corpus: Any) -> list[str]:

@@ -38,7 +38,8 @@ _NEEDS = {
     + either("(theta=)", "(--theta)"),
     "texts": "a model of this package, and the texts of documents; give a corpus that keeps them "
     + either("(keep_text=True)", "(--keep-text)"),
-    "authors": "authors; give an AuthorTopicModel",
+    "authors": "authors; give "
+    + either("an AuthorTopicModel", "a model of 'bigtopic train --method author-vb'"),
 }
 
 CURVES = {

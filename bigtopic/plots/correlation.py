@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import Plot
 from bigtopic.plots._style import AS_IT_IS, colour_bar, heading, label, largest, resize, shown_of, sizes_of
@@ -19,6 +20,12 @@ _LONGEST = 30  # characters of a name
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
+    if subject.source.n_components < 2:
+        raise SettingError(
+            "a correlation needs two topics or more, and the model has one; fit a model with more"
+        )
+    if settings["n_topics"] == 1:
+        raise SettingError(f"{argument('n_topics', 1)}: a correlation needs two topics or more")
     found = np.asarray(subject.model.topic_correlation(subject.documents, theta=subject.theta))
     topics = largest(sizes_of(subject.source, {})[0], settings["n_topics"])
     topics = topics[_neighbours(found[np.ix_(topics, topics)])]

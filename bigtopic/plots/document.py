@@ -34,6 +34,10 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
             f"{argument('document', settings['document'])}: its words cannot be found in its text, which was not kept, "
             "or tokenised by a function or a pattern that is not stored"
         )
+    if not any(piece.text.strip() for piece in found.pieces):
+        raise SettingError(
+            f"{argument('document', settings['document'])}: its text is empty; choose another document"
+        )
     n_characters = sum(len(piece.text) for piece in found.pieces)
     resize(figure, 7, 7)
     lines = lines_of(_beginning(found.pieces), points_across(figure) - 2 * _INDENT, width_in(_SIZE, _WIDER))

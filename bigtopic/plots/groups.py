@@ -19,6 +19,7 @@ _LONGEST = 28  # characters of a name
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     found = shares_by(subject, settings, bins=settings["bins"] or None)
+    labels = subject.model.topic_labels_
     topics = np.sort(largest(found.n_documents @ found.share, settings["n_topics"]))
     groups = np.sort(largest(found.n_documents, settings["n_groups"], "n_groups"))
     resize(figure, max(5.0, 3.4 + 0.3 * len(topics)), 3.0 + 0.24 * len(groups))
@@ -26,10 +27,10 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     image = axes.imshow(found.share[np.ix_(groups, topics)], cmap="Blues", vmin=0.0, aspect="auto")
     names = [f"{label(_text(found.groups[i]), _LONGEST)}  ({found.n_documents[i]:,})" for i in groups]
     axes.set_yticks(range(len(groups)), names, fontsize="small", **AS_IT_IS)
-    names = [f"{k}  {label(found.labels[k], _LONGEST)}" for k in topics]
+    names = [f"{k}  {label(labels[k], _LONGEST)}" for k in topics]
     axes.set_xticks(range(len(topics)), names, rotation=90, fontsize="small", **AS_IT_IS)
     colour_bar(figure, image).yaxis.set_major_formatter(percent)
-    of_topics = shown_of(len(topics), len(found.labels), "topic")
+    of_topics = shown_of(len(topics), len(labels), "topic")
     of_groups = shown_of(len(groups), len(found.groups), "group")
     by = f"by {label(settings['column'])} (number of documents)"
     heading(figure, f"Mean share of documents {by}: {of_topics} in {of_groups}")

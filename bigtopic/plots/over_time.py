@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import Plot
 from bigtopic.plots._shares import DATES, shares_by
 from bigtopic.plots._style import ACCENT, AS_IT_IS, bare, heading, label, largest, percent, resize, shown_of
 from bigtopic.plots._text_width import fitter, points_across
-from bigtopic.questions.dates import FREQUENCIES, year_of
+from bigtopic.questions.dates import FREQUENCIES
 
 __all__ = ["PLOT"]
 
@@ -25,7 +24,8 @@ _YEARS = dict(zip(FREQUENCIES, (10, 1, 1 / 4, 1 / 12, 7 / 365, 1 / 365), strict=
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     found = shares_by(subject, settings, freq=settings["freq"])
-    years = _years(found.groups, settings["column"])
+    years, labels = found.years, subject.model.topic_labels_
+    assert years is not None
     runs = np.split(
         np.arange(len(years)), np.flatnonzero(np.diff(years) > 1.5 * _YEARS[settings["freq"]]) + 1
     )
@@ -38,7 +38,7 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     for axes, k in zip(panels, topics, strict=False):
         for run in runs:
             _draw_run(axes, years[run], found.share[run, k], 2 * np.nan_to_num(found.standard_error[run, k]))
-        axes.set_title(fitted(f"{k}  {label(found.labels[k], 60)}"), loc="left", fontsize="small", **AS_IT_IS)
+        axes.set_title(fitted(f"{k}  {label(labels[k], 60)}"), loc="left", fontsize="small", **AS_IT_IS)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(percent)
         axes.tick_params(labelsize="small")
@@ -50,25 +50,8 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
         axes.remove()
     for axes in panels[max(0, len(topics) - n_columns) : len(topics)]:  # the lowest of each column
         axes.xaxis.set_tick_params(labelbottom=True)
-    shown = shown_of(len(topics), len(found.labels), "topic")
+    shown = shown_of(len(topics), len(labels), "topic")
     heading(figure, f"Mean share of documents by {settings['freq']}, ± 2 standard errors: {shown}")
-
-
-def _years(periods: Sequence[Any], column: str) -> np.ndarray:
-    """When periods begin, float64 (n,), in years.
-
-    Raises
-    ------
-    SettingError
-        When the groups are authors.
-    """
-    try:
-        return np.array([year_of(period) for period in periods])
-    except ValueError:
-        message = (
-            f"{argument('column', column)}: authors are not dates; name a column of dates, or draw 'groups'"
-        )
-        raise SettingError(message) from None
 
 
 def _draw_run(axes: Any, years: np.ndarray, share: np.ndarray, band: np.ndarray) -> None:

@@ -11,6 +11,7 @@ from bigtopic.evaluation.base import Setting
 from bigtopic.evaluation.source import labels_of
 from bigtopic.plots._base import Plot
 from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, label, largest, leading_words, resize
+from bigtopic.wording import counted
 
 __all__ = ["PLOT"]
 
@@ -33,7 +34,8 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%")
     bare(axes)
     shown = f"The {len(topics)} largest of {len(share)} topics: {share[topics].sum():.0%} of the tokens"
-    heading(figure, f"{len(share)} topics, largest first" if len(topics) == len(share) else shown)
+    everything = f"{counted(len(share), 'topic')}, largest first"
+    heading(figure, everything if len(topics) == len(share) else shown)
 
 
 PLOT = Plot(

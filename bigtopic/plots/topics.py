@@ -25,6 +25,7 @@ from bigtopic.plots._style import (
     sizes_of,
 )
 from bigtopic.plots._text_width import fitter, points_across
+from bigtopic.wording import counted
 
 __all__ = ["PLOT"]
 
@@ -93,7 +94,7 @@ def _draw_words(axes: Any, words: Sequence[str], probabilities: np.ndarray) -> N
 
 def _title(n: int, n_components: int, ordered: bool) -> str:
     if n == n_components:
-        return f"{n} topics, largest first" if ordered else f"{n} topics"
+        return f"{counted(n, 'topic')}, largest first" if ordered else counted(n, "topic")
     if ordered:
         return f"The {n} largest of {n_components} topics"
     return f"The first {n} of {n_components} topics; with a corpus, the largest"

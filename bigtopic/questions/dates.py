@@ -85,14 +85,16 @@ class Dates:
     column : its name, for messages
     setting : what asks for dates, from `argument`
     date_format : as of `datetime.strptime`, or "%s" for seconds since 1970; None for what the values themselves say
+    only_format : whether `date_format` is all that the caller can set, without bins and where; for messages
     """
 
-    def __init__(self, column: str, setting: str, date_format: str | None) -> None:
+    def __init__(self, column: str, setting: str, date_format: str | None, only_format: bool = False) -> None:
         if date_format is not None and (not isinstance(date_format, str) or "%" not in date_format):
             raise SettingError(
                 f"{argument('date_format', date_format)}: give a format of dates, such as '%d.%m.%Y'"
             )
         self._column, self._setting, self._format = column, setting, date_format
+        self._only_format = only_format
         self._first: tuple[Any, Moment] | None = None
 
     def period(self, value: Any, freq: str) -> Any:
@@ -164,7 +166,9 @@ class Dates:
         formats = " or ".join(argument("date_format", one) for one in fitting) or argument("date_format")
         others = f", {argument('bins')} for numbers, or no {argument('freq')} for the values"
         bins = "" if self._setting == argument("bins") else others
-        remedy = f"give {formats}{bins}; {argument('where')} leaves out documents without a date"
+        remedy = f"give {formats}"
+        if not self._only_format:
+            remedy += f"{bins}; {argument('where')} leaves out documents without a date"
         return self._refused(value, "which is not a date such as 2005-03-01", remedy)
 
     def _refused(self, value: Any, what: str, remedy: str) -> SettingError:

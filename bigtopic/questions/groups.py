@@ -12,18 +12,26 @@ Every document counts the same, whatever its length. Memory holds a batch, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, argument, did_you_mean, either
+from bigtopic.errors import WITH_AUTHORS, SettingError, argument, did_you_mean, either
 from bigtopic.parallel.progress import Progress
-from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, instant_texts
+from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, instant_texts, year_of
 from bigtopic.questions.documents import Theta, other_documents
 
-__all__ = ["MOST_CELLS", "Grouping", "columns_to_group", "grouping", "over_groups"]
+__all__ = [
+    "MOST_CELLS",
+    "GroupShares",
+    "Grouping",
+    "columns_to_group",
+    "grouping",
+    "over_groups",
+    "shares_of_groups",
+]
 
 
 Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
@@ -31,6 +39,43 @@ Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
 groups are, of several columns tuples"""
 
 MOST_CELLS = 1 << 25  # groups times topics: 512 MiB for two sums in float64
+
+
+class GroupShares(NamedTuple):
+    """Mean shares of all topics in groups of documents.
+
+    Attributes
+    ----------
+    column : whose values group the documents
+    freq : length of the periods; "" for other groups
+    groups : the values, bins or periods, ascending
+    years : float64 (n_groups,), in which the periods begin; None for other groups
+    share, standard_error : float64 (n_groups, n_components)
+    n_documents : int64 (n_groups,)
+    n_groups : of all, of which `groups` may be those with most documents
+    n_without : documents that are in no group, because they have no value
+    """
+
+    column: str
+    freq: str
+    groups: Sequence[Any]
+    years: np.ndarray | None
+    share: np.ndarray
+    standard_error: np.ndarray
+    n_documents: np.ndarray
+    n_groups: int
+    n_without: int
+
+    def largest(self, n: int) -> GroupShares:
+        """The `n` groups with most documents, in the order that they have."""
+        kept = np.sort(np.argsort(-self.n_documents, kind="stable")[:n])
+        return self._replace(
+            groups=[self.groups[i] for i in kept],
+            years=None if self.years is None else self.years[kept],
+            share=self.share[kept],
+            standard_error=self.standard_error[kept],
+            n_documents=self.n_documents[kept],
+        )
 
 
 def columns_to_group(column: Any) -> list[str]:
@@ -51,7 +96,14 @@ def columns_to_group(column: Any) -> list[str]:
 
 
 def grouping(
-    theta: Theta, columns: Sequence[str], corpus: Corpus | None, *, freq: Any, bins: Any, date_format: Any
+    theta: Theta,
+    columns: Sequence[str],
+    corpus: Corpus | None,
+    *,
+    freq: Any,
+    bins: Any,
+    date_format: Any,
+    only_format: bool = False,
 ) -> Grouping:
     """How columns group the documents.
 
@@ -63,6 +115,7 @@ def grouping(
     bins : number of bins of equal width, or their edges, for numbers and dates
     date_format : see `Dates`
         Each of these three is of the first column, or a mapping {column: setting}
+    only_format : see `Dates`
 
     Raises
     ------
@@ -80,14 +133,20 @@ def grouping(
             name: value.get(column) if isinstance(value, Mapping) else value if column == columns[0] else None
             for name, value in settings.items()
         }
-        groups = _by_column(theta, column, corpus, **own)
+        groups = _by_column(theta, column, corpus, only_format, **own)
         found = groups if found is None else _crossed(found, groups)
     assert found is not None
     return found
 
 
 def _by_column(
-    theta: Theta, column: str, corpus: Corpus | None, freq: Any, bins: Any, date_format: Any
+    theta: Theta,
+    column: str,
+    corpus: Corpus | None,
+    only_format: bool,
+    freq: Any,
+    bins: Any,
+    date_format: Any,
 ) -> Grouping:
     if freq is not None and freq not in FREQUENCIES:
         raise SettingError(f"{argument('freq', freq)}: choose one of {', '.join(FREQUENCIES)}")
@@ -97,18 +156,25 @@ def _by_column(
         raise SettingError(
             f"{argument('date_format')} has no effect without {argument('freq')} or {argument('bins')}; give one"
         )
-    known = [*theta.documents.columns, "authors"]
-    if column not in known:
+    known = [*theta.documents.columns]
+    if corpus is None or corpus.authors is not None:
+        known.append("authors")
+    if not known:
+        raise SettingError(
+            f"there is no column {column!r}: the documents have no columns and no authors; "
+            f"{either('ingest them with columns=', 'pass --column to bigtopic ingest')}, or {WITH_AUTHORS}"
+        )
+    if column not in [*known, "authors"]:
         raise SettingError(
             f"there is no column {column!r}; give {' or '.join(map(repr, known))}{did_you_mean(column, known)}"
         )
     if column not in theta.documents.columns:
         return _by_author(theta, corpus)
     if bins is not None:
-        return _of_column(theta, column, _in_bins(theta, column, bins, date_format))
+        return _of_column(theta, column, _in_bins(theta, column, bins, date_format, only_format))
     if freq is None:
         return _of_column(theta, column, lambda value: value)
-    dates = Dates(column, argument("freq", freq), date_format)
+    dates = Dates(column, argument("freq", freq), date_format, only_format)
     return _of_column(theta, column, lambda value: dates.period(value, freq))
 
 
@@ -148,7 +214,9 @@ def _crossed(first: Grouping, second: Grouping) -> Grouping:
     return groups
 
 
-def _in_bins(theta: Theta, column: str, bins: Any, date_format: Any) -> Callable[[Any], Any]:
+def _in_bins(
+    theta: Theta, column: str, bins: Any, date_format: Any, only_format: bool
+) -> Callable[[Any], Any]:
     """Gives the bin of a value: its lower and upper edge, numbers or dates as text; None for a value outside them."""
     setting, equal = argument("bins", bins), isinstance(bins, int | np.integer)
     kind = theta.documents.run(0, 1, order="stored").read_column(column).dtype.kind
@@ -160,7 +228,7 @@ def _in_bins(theta: Theta, column: str, bins: Any, date_format: Any) -> Callable
         most = MOST_CELLS // theta.n_components
         raise SettingError(f"{setting}: at most {most:,} are possible with {theta.n_components} topics")
     numeric = kind in "iuf" and date_format is None
-    dates = Dates(column, argument("bins"), date_format)
+    dates = Dates(column, argument("bins"), date_format, only_format)
     if equal:  # they cover the values of the documents that were asked for
         values = _values(theta, column)
         if numeric:
@@ -252,6 +320,7 @@ def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[
     groups : (n_groups,) ascending; of several columns, tuples
     n_documents : int64 (n_groups,)
     share, standard_error : float64 (n_groups, n_components); the error of a group of one document is nan
+    n_without : documents in none of the groups
 
     Raises
     ------
@@ -262,9 +331,10 @@ def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[
 
     index: dict[Any, int] = {}
     sums, squares = (np.zeros((0, theta.n_components)) for _ in range(2))
-    numbers = np.zeros(0, np.int64)
+    numbers, n_without = np.zeros(0, np.int64), 0
     for positions, shares in theta.batches("grouping"):
         documents, local, names = groups(positions)
+        n_without += len(positions) - len(np.unique(documents))
         codes = np.array([index.setdefault(name, len(index)) for name in names], np.int64)
         if len(index) * theta.n_components > MOST_CELLS:
             raise SettingError(
@@ -283,7 +353,30 @@ def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[
     share = sums[at] / n
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(np.maximum(squares[at] / n - share**2, 0) / (n - 1))
-    return {"groups": order, "n_documents": numbers[at], "share": share, "standard_error": error}
+    return {
+        "groups": order,
+        "n_documents": numbers[at],
+        "share": share,
+        "standard_error": error,
+        "n_without": n_without,
+    }
+
+
+def shares_of_groups(found: Mapping[str, Any], column: str, freq: str) -> GroupShares:
+    """What `over_groups` returns for one column, with the years of its periods.
+
+    Raises
+    ------
+    SettingError
+        When `freq` is given and the groups are authors.
+    """
+    try:
+        years = np.array([year_of(period) for period in found["groups"]]) if freq else None
+    except ValueError:
+        raise SettingError(
+            f"column {column!r}: authors are not dates; name a column of dates, or group by authors without periods"
+        ) from None
+    return GroupShares(column, freq, years=years, n_groups=len(found["groups"]), **found)
 
 
 def _sortable(group: Any) -> Any:

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.source import Largest, labels_of, rows_of
 
 __all__ = ["ORDERS", "WEIGHTS", "best_words", "relevant_words", "shares_of", "top_labels", "topics_of_words"]
@@ -44,13 +44,16 @@ def shares_of(source: Any) -> np.ndarray:
     return weights / weights.sum()
 
 
-def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[str, list[list[str]]]:
+def best_words(
+    source: Any, n: int, orders: Mapping[str, float | None], shares: np.ndarray | None = None
+) -> dict[str, list[list[str]]]:
     """The n best words of each topic in several orders: {order: for each topic its words, best first}.
 
     Parameters
     ----------
     source : topics, see `bigtopic.evaluation.topics_of`
     orders : names from `ORDERS`; the value is the lambda of relevance, 0 to 1
+    shares : p(topic) for the lift, (n_components,), such as of a corpus; None for the model's own
 
     Raises
     ------
@@ -61,8 +64,10 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
         if name not in ORDERS:
             raise SettingError(f"order {name!r}: choose one of {', '.join(ORDERS)}")
         if name == "relevance" and not (value is not None and 0 <= value <= 1):
-            raise SettingError(f"relevance={value!r}: must be from 0 (lift alone) to 1 (probability alone)")
-    shares, n = shares_of(source), min(n, source.n_words)
+            raise SettingError(
+                f"{argument('relevance', value)}: must be from 0 (lift alone) to 1 (probability alone)"
+            )
+    shares, n = shares_of(source) if shares is None else shares, min(n, source.n_words)
 
     best = {name: Largest(source.n_components, n) for name in orders if name != "frex"}
     for ids, rows in rows_of(source) if best else ():
@@ -83,10 +88,12 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
 WEIGHTS = tuple(step / 10 for step in range(11))
 
 
-def relevant_words(source: Any, n: int) -> list[list[tuple[str, float, float]]]:
+def relevant_words(
+    source: Any, n: int, shares: np.ndarray | None = None
+) -> list[list[tuple[str, float, float]]]:
     """For each topic the words that are among its n most relevant at some lambda of `WEIGHTS`, with their probability
-    in the topic and their lift; most probable first."""
-    shares, n = shares_of(source), min(n, source.n_words)
+    in the topic and their lift; most probable first. `shares` : see `best_words`."""
+    shares, n = shares_of(source) if shares is None else shares, min(n, source.n_words)
     best = [Largest(source.n_components, n) for _ in WEIGHTS]
     for ids, rows in rows_of(source):
         logs = np.log(rows)

@@ -16,10 +16,11 @@ from bigtopic.evaluation.source import TopicSource, rows_of
 from bigtopic.evaluation.subject import Documents, Subject, in_source_order, over_blocks
 from bigtopic.questions.compare import similarity
 from bigtopic.questions.documents import word_topics
+from bigtopic.questions.groups import GroupShares
 from bigtopic.questions.maps import places
 from bigtopic.questions.marked import marked
 from bigtopic.questions.words import relevant_words, shares_of
-from bigtopic.report.summary import GroupShares, Summary
+from bigtopic.report.summary import Summary
 
 __all__ = ["contents"]
 
@@ -41,7 +42,7 @@ def contents(summary: Summary) -> dict[str, Any]:
     topics : of each topic its number, label, share, scores, place on the map, words, documents and authors
     similar : for each topic the topics most like it
     index : words, most frequent first, and for each its topics as k, p(k | w), k, ...
-    documents : {id: columns, topics, pieces of its text}
+    documents : {source row: id, columns, topics, pieces of its text}
     time, groups : shares of topics over time, and in groups of documents
     """
     source = summary.source
@@ -50,10 +51,11 @@ def contents(summary: Summary) -> dict[str, Any]:
             "topic": topic.number,
             "label": topic.label,
             "share": topic.share,
+            "size": topic.share,
             "unused": topic.unused,
             "scores": [(title, topic.scores.get(name)) for name, title in summary.score_titles.items()],
             "words": [(word, p, None) for word, p in topic.words],
-            "documents": topic.documents,
+            "documents": [(None, name, weight) for name, weight in topic.documents],
             "authors": topic.authors,
             "x": None,
             "y": None,
@@ -61,26 +63,38 @@ def contents(summary: Summary) -> dict[str, Any]:
         for topic in summary.topics
     ]
     found: dict[str, Any] = {"topics": topics, "similar": {}, "index": {"words": [], "topics": []}}
+    found["documents"] = {}
     if source is not None:
+        sizes = _sizes(summary, source)
         alike = similarity(source)
-        plane, words = places(1 - alike), relevant_words(source, _WORDS)
+        plane, words = places(1 - alike), relevant_words(source, _WORDS, sizes)
         for own in topics:
             k = own["topic"]
-            own["words"], (own["x"], own["y"]) = words[k], plane[k]
+            own["words"], own["size"], (own["x"], own["y"]) = words[k], sizes[k], plane[k]
             order = [j for j in np.argsort(-alike[k], kind="stable").tolist() if j != k][:_SIMILAR]
             found["similar"][k] = [(j, alike[k, j]) for j in order]
-        found["index"] = _index(source)
-    named = summary.named
-    found["documents"] = {} if source is None or named is None else _documents(named, source)
+        found["index"] = _index(source, sizes)
+        if summary.named is not None:
+            found["documents"] = _documents(summary.named, source, topics)
     found["time"] = None if summary.time is None else _by_topic(summary.time)
     found["groups"] = [_by_topic(own) for own in summary.groups]
     return _plain(found)
 
 
-def _index(source: TopicSource) -> dict[str, Any]:
+def _sizes(summary: Summary, source: TopicSource) -> np.ndarray:
+    """p(topic), float64 (n_components,): of the corpus, or else of what the model has counted."""
+    if any(topic.share is None for topic in summary.topics):
+        return shares_of(source)
+    sizes = np.zeros(source.n_components)
+    for topic in summary.topics:
+        sizes[topic.number] = topic.share
+    return sizes
+
+
+def _index(source: TopicSource, shares: np.ndarray) -> dict[str, Any]:
     """The most frequent words, and their topics."""
     n_topics = min(_TOPICS_OF_WORD, source.n_components)
-    shares, pieces = shares_of(source), []
+    pieces = []
     for ids, rows in rows_of(source):
         joint = rows * shares
         frequency = joint.sum(axis=1)
@@ -98,23 +112,27 @@ def _index(source: TopicSource) -> dict[str, Any]:
     }
 
 
-def _documents(named: Subject, source: TopicSource) -> dict[str, Any]:
-    """The documents by id; of several with one id, the first."""
+def _documents(named: Subject, source: TopicSource, topics: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The documents by source row; `topics` get the rows of those that they name."""
     corpus = named.corpus
     inference = named.inference
     pieces = over_blocks(
         lambda block: (block.rows, Documents(block, inference).doc_topics), corpus, "reading documents"
     )
-    _, doc_topics = in_source_order(pieces)
+    rows, doc_topics = in_source_order(pieces)
+    ids = corpus.document_ids().tolist()
+    for own in topics:
+        shares = doc_topics[:, own["topic"]]
+        best = np.argsort(-shares, kind="stable")[: len(own["documents"])].tolist()
+        own["documents"] = [(rows[i], ids[i], shares[i]) for i in best]
     columns, counts = corpus.read_columns(), corpus.to_scipy()
     texts = corpus.read_texts() if corpus.has_text and corpus.text_settings else None
     longest = min(_LONGEST, _CHARACTERS // max(corpus.n_docs, 1))
     found: dict[str, Any] = {}
-    for i, (name, shares) in enumerate(zip(corpus.document_ids().tolist(), doc_topics, strict=True)):
-        if name in found:
-            continue
+    for i, (row, shares) in enumerate(zip(rows.tolist(), doc_topics, strict=True)):
         order = np.argsort(-shares, kind="stable")[:_TOPICS_OF_DOCUMENT].tolist()
-        found[name] = {
+        found[row] = {
+            "id": ids[i],
             "columns": {column: values[i] for column, values in columns.items()},
             "topics": [(k, shares[k]) for k in order if shares[k] >= _SMALLEST],
             "pieces": None,
@@ -122,7 +140,7 @@ def _documents(named: Subject, source: TopicSource) -> dict[str, Any]:
         if texts is not None and texts[i]:
             words = [corpus.vocabulary[int(w)] for w in counts[i].indices]
             text = texts[i] if len(texts[i]) <= longest else f"{texts[i][:longest]}…"
-            found[name]["pieces"] = _pieces(text, words, shares, source, corpus)
+            found[row]["pieces"] = _pieces(text, words, shares, source, corpus)
     return found
 
 
@@ -136,13 +154,23 @@ def _pieces(text: str, words: Sequence[str], shares: np.ndarray, source: TopicSo
 
 def _by_topic(table: GroupShares) -> dict[str, Any]:
     return {
-        **table._asdict(),
-        "groups": [
-            " to ".join(map(str, own)) if isinstance(own, tuple) else str(own) for own in table.groups
-        ],
+        "column": table.column,
+        "freq": table.freq,
+        "groups": [_text(group) for group in table.groups],
+        "years": table.years,
         "share": table.share.T,
-        "error": table.error.T,
+        "error": table.standard_error.T,
+        "n": table.n_documents,
+        "n_groups": table.n_groups,
+        "n_without": table.n_without,
     }
+
+
+def _text(group: Any) -> str:
+    """A value of a column, or a bin; numbers of which some are missing are floats."""
+    if isinstance(group, tuple):
+        return " to ".join(map(_text, group))
+    return str(int(group)) if isinstance(group, float) and group.is_integer() else str(group)
 
 
 def _plain(value: Any) -> Any:

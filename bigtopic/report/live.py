@@ -29,16 +29,16 @@ class LivePanel(Watch):
     """A callback that shows a model while it learns: `LDA(callbacks=[LivePanel(corpus)])`.
 
     The panel has the phase, passes, tokens per second, the time left, the held-out score if there is one, what is
-    measured, and the words of the largest topics. What is measured is in `history_`, too, as by `evaluate.Watch`. The
-    panel appears below the cell of a notebook that calls `fit`; elsewhere nothing is shown.
+    measured, and the words of the largest topics. The measurements are in `history_`, too, as `evaluate.Watch` records
+    them. The panel appears below the cell of a notebook that calls `fit`; elsewhere nothing is shown.
 
     Parameters
     ----------
     corpus : documents to measure; None measures the topics alone
-    measures : as of `evaluate.Watch`; None for the NPMI of the corpus, or without one the diversity of the topics
+    measures : see `evaluate.Watch`; None for the NPMI on the corpus, or, without a corpus, the diversity of the topics
     every : updates between measurements; None for one per pass
     n_topics : topics to show, largest first
-    settings : further ones of `evaluate.Watch`
+    settings : further arguments of `evaluate.Watch`
 
     Raises
     ------
@@ -61,6 +61,10 @@ class LivePanel(Watch):
         self._n_topics = n_topics
         self._event: Event | None = None
         self._phase_began: Event | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget what an earlier run has shown."""
         self._found: Mapping[str, float | None] = {}
         self._score: float | None = None
         self._topics: list[list[Any]] = []
@@ -68,7 +72,7 @@ class LivePanel(Watch):
         self._refreshed = 0.0
 
     def measure(self, model: TopicModel) -> dict[str, float | None]:
-        """As of `evaluate.Watch`; the words of the topics are shown."""
+        """Measure the topics, see `evaluate.Watch`, and keep their words for the panel."""
         source = model.topic_source()
         shares, labels = shares_of(source), labels_of(source)
         words, _ = top_words(source, min(_WORDS, source.n_words))
@@ -90,6 +94,8 @@ class LivePanel(Watch):
         self._event = event
         if event.kind == "start":
             self._phase_began = event
+            if event.n_docs == 0 and event.step == 0:  # not a later phase, nor a run that is resumed
+                self._begin()
         self._score = self._score if event.score is None else event.score
         if event.kind != "round" or time.perf_counter() - self._refreshed > _SECONDS:
             self._show()

@@ -4,46 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, argument
+from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
-from bigtopic.questions.dates import year_of
+from bigtopic.questions.groups import GroupShares
 from bigtopic.support import cards
 from bigtopic.support.numbers import is_whole
 
-__all__ = ["GroupShares", "Summary", "Topic", "columns_of", "summarise"]
+__all__ = ["Summary", "Topic", "columns_of", "summarise"]
 
 _N_AUTHORS = 4
-
-
-class GroupShares(NamedTuple):
-    """Mean shares of all topics in groups of documents.
-
-    Attributes
-    ----------
-    column : whose values group the documents
-    freq : length of the periods; "" for the values themselves
-    groups : the values or periods, ascending
-    years : float64 (n_groups,), in which the periods begin; None for other groups
-    share, error : float64 (n_groups, n_components), and the standard errors
-    n : int64 (n_groups,), documents
-    """
-
-    column: str
-    freq: str
-    groups: Sequence[Any]
-    years: np.ndarray | None
-    share: np.ndarray
-    error: np.ndarray
-    n: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -56,7 +34,7 @@ class Topic:
     words : (word, probability), most probable first
     share : of the corpus' tokens, or None without a corpus
     scores : {name of a measure: the topic's score}, None if it has none
-    authors : (name, share of the topic's tokens), largest first
+    authors : (name, share of the topic's tokens), largest first; documents without authors are the rest
     documents : (document id, weight of the topic in it), largest first
     unused : whether the model does not use it, see `LDA.unused_topics_`; unknown, False, of other libraries' models
     label : what people call it, see `LDA.set_topic_labels`; "" if they have not said
@@ -172,6 +150,7 @@ def summarise(
     measures: str | Measure | Iterable[str | Measure] | None = None,
     time: str | None = None,
     freq: str = "year",
+    date_format: str | None = None,
     by: str | Sequence[str] = (),
     theta: Any = None,
     n_words: int = 12,
@@ -192,6 +171,7 @@ def summarise(
         documents allow
     time, freq : column of dates, and "decade", "year", "quarter", "month", "week" or "day", for shares of topics over
         time; of a model of this package, as `by`
+    date_format : how dates of `time` are written, such as "%d.%m.%Y", see `LDA.topics_over`; None for the usual forms
     by : a column or several, for shares of topics in groups of documents
     theta : store of the documents' topics, which `transform_to` wrote, for `time` and `by`; None infers them
     n_words : words to show per topic, at most the vocabulary's; `n_top` is a setting of the measures
@@ -205,12 +185,19 @@ def summarise(
     SettingError
         When there is no such measure, the documents it needs are not given, none of the measures has a setting, or a
         value is not allowed.
+    VocabularyMismatch
+        When the texts of the corpus cannot be shown with the topics of their words, because the model's columns have no
+        names.
     """
     for name, number, least in (("n_words", n_words, 1), ("n_documents", n_documents, 0)):
         if not (is_whole(number) and number >= least):
             raise SettingError(
                 f"{argument(name)}: must be a whole number of at least {least}, found {number!r}"
             )
+    if date_format is not None and time is None:
+        raise SettingError(
+            f"{argument('date_format')}: has no effect without {argument('time')}; give {argument('time', ...)}"
+        )
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
@@ -219,6 +206,8 @@ def summarise(
         asked = [one for one in asked if "n_top" not in one.settings]
     settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
+    if corpus is not None:
+        _check_names(model, source, corpus)
     shares = folder.load("prevalence")
     subjects = [Subject(model, documents, vocabulary) for documents in (test, corpus)]
     found = _found([*asked, shares], subjects, settings, client, n_threads)
@@ -256,34 +245,35 @@ def summarise(
     if corpus is not None:
         named = Subject(model, corpus.select(rows=np.unique(prevalence.rows)), vocabulary)
     columns = [by] if isinstance(by, str) else list(by)
-    groups = [_shares_by(model, corpus, theta, column, "") for column in columns]
-    over = None if time is None else _shares_by(model, corpus, theta, time, freq)
+    groups = [_shares_by(model, corpus, theta, column) for column in columns]
+    over = None if time is None else _shares_by(model, corpus, theta, time, freq, date_format)
     return Summary(topics, source.n_words, n_docs, n_tokens, results, history, source, named, over, groups)
 
 
 _MOST_GROUPS = 40
 
 
-def _shares_by(model: Any, corpus: Corpus | None, theta: Any, column: str, freq: str) -> GroupShares:
+def _shares_by(
+    model: Any, corpus: Corpus | None, theta: Any, column: str, freq: str = "", date_format: str | None = None
+) -> GroupShares:
     """Shares of topics over time or, with an empty `freq`, in the groups with most documents."""
     if not hasattr(type(model), "topics_over"):
         raise SettingError(
             f"{argument('time' if freq else 'by', column)}: needs a fitted LDA, AuthorTopicModel or DualTopicModel"
         )
-    table = model.topics_over(column, corpus, theta=theta, freq=freq or None)
-    n = model.topic_source().n_components
-    groups = list(table[next(iter(table.columns))])[::n]
-    share, error, n_documents = (
-        np.asarray(table[name]).reshape(-1, n) for name in ("share", "standard_error", "n_documents")
-    )
-    kept = (
-        np.arange(len(groups))
-        if freq
-        else np.sort(np.argsort(-n_documents[:, 0], kind="stable")[:_MOST_GROUPS])
-    )
-    years = np.array([year_of(groups[i]) for i in kept]) if freq else None
-    found = [groups[i] for i in kept]
-    return GroupShares(column, freq, found, years, share[kept], error[kept], n_documents[kept, 0])
+    found: GroupShares = model._group_shares(column, corpus, theta, freq=freq, date_format=date_format)
+    return found if freq else found.largest(_MOST_GROUPS)
+
+
+def _check_names(model: Any, source: TopicSource, corpus: Corpus) -> None:
+    """Refuse columns without names, of another library, where a page would colour texts by the topics of words."""
+    if source.vocabulary.named or not (corpus.has_text and corpus.text_settings):
+        return
+    if not hasattr(type(model), "topic_source"):
+        raise VocabularyMismatch(
+            f"the columns of the {type(model).__name__} have no names; give {argument('vocabulary', ...)}corpus, if "
+            "they are the words of this corpus, or a list of their words"
+        )
 
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
@@ -312,7 +302,7 @@ def _authors(found: Prevalence, corpus: Corpus) -> list[list[tuple[str, float]]]
     if found.author_tokens is None or corpus.authors is None:
         return [[] for _ in found.share]
     names, tokens = corpus.authors, found.author_tokens
-    totals = np.maximum(tokens.sum(axis=0), 1e-30)
+    totals = np.maximum(found.share * found.n_tokens, 1e-30)  # with the documents without authors
     best = np.argsort(-tokens, axis=0, kind="stable")[:_N_AUTHORS].T
     return [
         [(names[a], float(tokens[a, k] / totals[k])) for a in own if tokens[a, k] > 0]

@@ -132,8 +132,9 @@ def test_what_a_plot_needs_is_said_in_options_of_the_shell(corpus, tmp_path):
             "a corpus or a store of topics (--theta)",
         ),
         (["document", "MODEL", "--out", "a.svg"], "give a corpus that keeps them (--keep-text)"),
-        (["author-map", "MODEL", "--out", "a.svg"], "give an AuthorTopicModel"),
+        (["author-map", "MODEL", "--out", "a.svg"], "give a model of 'bigtopic train --method author-vb'"),
         (["words", "MODEL", "--topic", "9", "--out", "a.svg"], "--topic: must be from 0 to 1, found 9"),
+        (["words", "MODEL", "--relevance", "2", "--out", "a.svg"], "--relevance 2.0: must be from 0"),
     ],
 )
 def test_mistakes_are_one_clear_message(arguments, message, model, tmp_path, monkeypatch):

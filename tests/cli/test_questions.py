@@ -108,3 +108,34 @@ def test_mistakes(model, theta, arguments, message):
     arguments = [theta if argument == "THETA" else argument for argument in arguments]
     assert message in run("topics", model, *arguments, code=2).output
     assert "nearest is" in run("show", "D7", theta.with_name("kept.zarr"), code=2).output
+
+
+def test_a_report_has_shares_by_date_and_column(model, theta, tmp_path):
+    records = [
+        {"text": "violin opera" if i % 2 else "boat bridge", "when": f"{1 + i % 28}.3.2005", "kind": "a"}
+        for i in range(20)
+    ]
+    path = tmp_path / "documents.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    dated, page = tmp_path / "dated.zarr", tmp_path / "page.html"
+    run("ingest", path, dated, "--max-df", 1.0)
+    asked = ("report", model, page, "--corpus", dated, "--time", "when", "--freq", "day")
+    assert "give --date-format %d.%m.%Y\n" in " ".join(run(*asked, code=2).output.split(" "))
+    run(*asked, "--date-format", "%d.%m.%Y")
+    assert "2005-03-07" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--freq", "month"), "--freq and --date-format are about dates: name their column with --time"),
+        (("--date-format", "%Y"), "--freq and --date-format are about dates: name their column with --time"),
+        (("--freq", "month", "--by", "year"), "name their column with --time"),
+        (("--theta", "THETA"), "--theta has the topics of documents: name a column with --time or --by"),
+    ],
+)
+def test_what_a_report_would_ignore_is_refused(model, theta, tmp_path, arguments, message):
+    arguments = [str(theta) if own == "THETA" else own for own in arguments]
+    shown = run("report", model, tmp_path / "page.html", *arguments, code=2).output
+    assert message in " ".join(shown.split()) and not (tmp_path / "page.html").exists()
+    assert "Needs --time or --by" in " ".join(run("report", "--help").output.split())

@@ -47,6 +47,7 @@ def test_a_prompt_has_words_and_beginnings_of_documents(example, model, corpus):
 
 def test_a_label_is_a_few_words_of_one_line(example):
     label = example["label"]
+    assert label("\x1b[1mRivers\x07") == "[1mRivers"
     assert label("") == label(" \n ") == "" and label("x" * 500) == "x" * 60
 
 
@@ -72,3 +73,12 @@ def test_a_function_without_documents_gets_words_alone(model, corpus):
     silent = bt.from_matrix(corpus.to_scipy(), corpus.vocabulary)
     with pytest.raises(SettingError, match=r"^X: its documents have no texts"):
         model.set_topic_labels(lambda words, documents: "a", silent)
+
+
+def test_what_is_missing_is_said_before_a_model_is_read(example, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setattr(sys, "argv", ["label_topics.py", "no-such-model.zarr"])
+    script = runpy.run_path(str(EXAMPLE))["main"]
+    with pytest.raises(SystemExit) as ended:
+        script()
+    assert "pip install transformers torch" in f"{ended.value.code}{capsys.readouterr().err}"

@@ -109,3 +109,18 @@ def test_datamapplot_gets_places_and_labels(ours, halves):
     topics, labels = ours.transform(halves[1].corpus), np.array(ours.topic_labels_)
     assert given["data_map_coords"].shape == (100, 2)
     assert given["labels"].tolist() == labels[topics.argmax(axis=1)].tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["to_pandas", "to_regression", "to_xarray", "to_datamapplot", "to_topicwizard"]
+)
+def test_models_of_other_libraries_are_refused_with_the_function_that_reads_them(name, halves):
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    theirs = decomposition.LatentDirichletAllocation(2, max_iter=1).fit(halves[1].matrix)
+    message = (
+        r"^model: LatentDirichletAllocation is .*; give a fitted LDA.* bigtopic\.foreign\.from_sklearn\(model"
+    )
+    with pytest.raises(SettingError, match=message):
+        getattr(foreign, name)(theirs, halves[1].corpus)
+    with pytest.raises(SettingError, match=r"^model: int is .* such as .*bigtopic\.foreign\.from_gensim"):
+        getattr(foreign, name)(5, halves[1].corpus)

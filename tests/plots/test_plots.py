@@ -78,7 +78,9 @@ ESCAPED = [
 def test_words_are_drawn_as_they_are(name, few, learnt, documents, tmp_path):
     def shown(words):
         if {"shares", "texts", "authors"} & {*plots.load(name).needs}:  # of models of this package
-            figure = drawn(name, learnt(8, name).set_topic_labels(words), documents)
+            model = learnt(8, name)
+            model._labels = words  # as models of earlier versions have them
+            figure = drawn(name, model, documents)
         else:
             corpus = from_matrix(np.eye(8, dtype=int) * 3, words)
             model = SimpleNamespace(components_=np.eye(8) + 1e-6, history_=few.history_)

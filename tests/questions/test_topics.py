@@ -97,6 +97,15 @@ def test_labels_stay_with_the_model(asked, tmp_path):
     for wrong in ({3: "x"}, ["a"], "abc", {0: 1}):
         with pytest.raises(SettingError):
             model.set_topic_labels(wrong)
+    for bad in ("a\nb", "a\x1b[31m", "a\u2028b", "half \ud800"):
+        with pytest.raises(
+            SettingError, match=r"^labels: topic 1 has .*; leave out line ends and other control"
+        ):
+            names = iter(["fine", bad, "fine"])
+            model.set_topic_labels(lambda words, texts, names=names: next(names))
+    with pytest.raises(SettingError, match=r"^labels: topic 2 has 201 characters; give at most 200"):
+        model.set_topic_labels({0: "x" * 200, 2: "x" * 201})
+    assert model.topic_labels_ == ["a", "b", "c"]
     assert model.fit(asked).topic_labels_ != ["a", "b", "c"]
 
 
@@ -205,3 +214,14 @@ def test_topics_that_cannot_be_merged(model):
     dual = bt.DualTopicModel(2, 2, max_iter=2, client=False).fit(np.eye(6, dtype=int) + 1)
     with pytest.raises(SettingError, match="kinds"):
         dual.merge_topics([[0, 1]])
+
+
+def test_an_unknown_column_is_refused_with_those_that_are_there():
+    bare = bt.from_matrix(np.ones((4, 3), int), ["a", "b", "c"])
+    model = bt.LDA(2, method="online-cvb0", max_iter=1, client=False, progress=False).fit(bare)
+    with pytest.raises(
+        SettingError, match=r"no column 'section': the documents have no columns and no authors; "
+    ):
+        model.topics_over("section", bare)
+    with pytest.raises(SettingError, match=r"^there is no column 'authors': the documents have no columns"):
+        model.topics_over("authors", bare)

@@ -115,6 +115,6 @@ def test_row_topics_have_labels_too():
 
 
 def test_a_long_label_leaves_room_for_words(model):
-    table = text_table(summarise(model.set_topic_labels({0: "label " * 40})), 60)
+    table = text_table(summarise(model.set_topic_labels({0: "label " * 30})), 60)
     assert max(map(len, table.splitlines())) <= 60 and "label" in table
     assert all(any(word in line for word in TEXTS[0] + TEXTS[1]) for line in table.splitlines()[1:])

@@ -20,10 +20,11 @@ class Output:
     """Stands in for the place below a cell."""
 
     def __init__(self):
-        self.shown = []
+        self.shown, self.places = [], []
 
     def __call__(self, data, raw, display_id):
         assert raw and display_id
+        self.places.append(data)
         self.update(data, raw)
         return self
 
@@ -73,3 +74,15 @@ def test_mistakes_are_refused():
         LivePanel(n_topics=0)
     with pytest.raises(SettingError, match="'npmi' is a measure of documents"):
         LivePanel(measures="npmi")
+
+
+def test_a_second_run_begins_anew(notebook):
+    panel = LivePanel(CORPUS)
+    LDA(3, method="auto", validation=0.2, max_iter=2, callbacks=[panel], **HERE).fit(CORPUS)
+    assert panel.figures()["held-out score"] and panel.figures()["npmi"]
+    places, seen = len(notebook.places), []
+    model = LDA(3, method="online-cvb0", max_iter=2, callbacks=[panel, lambda event: seen.append(repr(panel))], **HERE)
+    model.fit(CORPUS)
+    assert "held-out score" not in seen[0] and "npmi" not in seen[0]
+    assert "held-out score" not in repr(panel) and "npmi" in repr(panel)
+    assert places == 1 and len(notebook.places) == 2  # below the cell of the second fit

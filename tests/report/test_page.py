@@ -112,7 +112,7 @@ def test_a_document_that_is_chosen_shows_its_text_in_the_colours_of_its_topics(t
     assert page.texts("#document-topics .key")[0] == str(k)
     columns = dict(zip(page.texts("#document-columns dt"), page.texts("#document-columns dd"), strict=True))
     assert columns["section"] == "rivers" and columns["date"].startswith("200")
-    assert f"document={name}" in page.page.url
+    assert f"document={name.split('-')[1]}" in page.page.url  # its row
     assert tab(page.page.url).texts("#document-id") == [name]  # a permanent link
 
 
@@ -213,21 +213,83 @@ def test_the_policy_allows_the_scripts_of_the_page_alone():
 
 
 def test_the_data_are_what_the_summary_says(model, corpus):
-    page = html_page(summarise(model, corpus, n_threads=1))
-    data = json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
-    table = model.topic_map()
+    summary = summarise(model, corpus, n_threads=1)
+    page = html_page(summary)
+    data = json.loads(
+        re.search('<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
+    )
+    table, topics = model.topic_map(), model.get_topics().astype(np.float64)
+    shares = np.zeros(3)
+    for topic in summary.topics:
+        shares[topic.number] = topic.share
+    word = model.vocabulary_.index_of(["choir"])[0]
+    of_word = shares * topics[:, word] / (shares @ topics[:, word])  # p(k | w), with the shares of the corpus
     for own in data["topics"]:
         k = own["topic"]
-        assert own["x"] == pytest.approx(table["x"][k], rel=1e-3) and own["y"] == pytest.approx(
-            table["y"][k], abs=1e-3
-        )
-        words = {word: (p, lift) for word, p, lift in own["words"]}
-        found = model.find_topics("choir")
-        row = list(found["topic"]).index(k)
-        assert words["choir"][1] == pytest.approx(found["lift"][row], rel=1e-3)
+        assert (own["x"], own["y"]) == pytest.approx((table["x"][k], table["y"][k]), rel=1e-3, abs=1e-3)
+        lift = {word: lift for word, _, lift in own["words"]}["choir"]
+        assert lift == pytest.approx(of_word[k] / shares[k], rel=1e-3)
+        assert lift <= 1 / shares[k] * 1.001
     index = dict(zip(data["index"]["words"], data["index"]["topics"], strict=True))
-    found = model.find_topics("choir")
-    assert index["choir"][:2] == pytest.approx([found["topic"][0], found["probability"][0]], rel=1e-3)
+    assert index["choir"][:2] == pytest.approx([of_word.argmax(), of_word.max()], rel=1e-3)
+
+
+def test_documents_with_one_id_are_told_apart(tab, tmp_path):
+    texts = [["choir organ hymn", "flour yeast dough"][i % 2] for i in range(30)]
+    records = [{"id": "same", "text": text} for text in texts]
+    own = {"client": False, "progress": False}
+    corpus = bt.ingest(records, tmp_path / "c.zarr", keep_text=True, max_df=1.0, min_df=1, **own)
+    model = bt.LDA(2, method="online-cvb0", max_iter=20, n_threads=1, random_state=0, **own).fit(corpus)
+    path = write_html(summarise(model, corpus, n_threads=1), tmp_path / "page.html")
+    page = tab(path.as_uri())
+    for k in (0, 1):
+        page.page.get_by_role("button", name=f"Topic {k}", exact=True).click()
+        page.page.locator("#documents button").first.click()
+        word = model.show_topic(k, 1)[0][0]
+        assert word in page.texts("#document-text")[0]
+        assert page.page.locator("#documents button[aria-pressed=true]").count() == 1
+        page.page.get_by_role("button", name="Clear").click()
+
+
+def test_back_goes_back_and_the_focus_stays(tab, address):
+    page = tab(address)
+    page.page.locator("#words button").nth(2).focus()
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#word", state="visible")
+    assert page.page.evaluate("document.activeElement.closest('[id]').id") == "words"
+    first = page.texts("#topic-number")
+    page.page.get_by_role("button", name="Next").click()
+    assert page.texts("#topic-number") != first
+    page.page.go_back()
+    assert page.texts("#topic-number") == first and page.page.locator("#word").is_visible()
+    page.page.go_back()
+    assert not page.page.locator("#word").is_visible()
+
+
+def test_what_is_not_there_is_said(tab, address):
+    for asked in ("topic=99", "document=constructor", "document=123456"):
+        page = tab(f"{address}#{asked}")
+        page.page.wait_for_selector("#says", state="visible")
+        assert page.page.locator("#panel").get_attribute("aria-busy") == "false"
+
+
+def test_paper_has_all_topics_with_their_names(tab, address):
+    page = tab(address, color_scheme="dark")
+    page.page.get_by_label("Search words, topics and documents").fill("Music")
+    page.page.wait_for_selector("article[hidden]", state="attached")
+    page.page.emulate_media(media="print")
+    assert page.page.locator("article").count() == 3
+    for card in page.page.locator("article").all():
+        assert card.is_visible() and card.get_by_role("button").is_visible()
+
+
+def test_a_document_on_a_telephone_is_shown_where_the_reader_looks(tab, address):
+    page = tab(address, viewport={"width": 400, "height": 800}, has_touch=True)
+    page.page.locator("#documents button").first.tap()
+    page.page.wait_for_selector("#document", state="visible")
+    page.page.wait_for_timeout(200)
+    top = page.page.locator("#document").bounding_box()["y"]
+    assert 0 <= top < 700
 
 
 def test_two_hundred_topics_are_less_than_five_megabytes(tmp_path):

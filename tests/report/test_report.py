@@ -10,8 +10,10 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
-from bigtopic.errors import SettingError, StoreError
+from bigtopic.errors import SettingError, StoreError, VocabularyMismatch
+from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import Measure, Score, Setting, coherence, prevalence
+from bigtopic.ingestion.ingest import ingest
 from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
 
 TRUTH = lda_corpus(200, 50, 4, mean_length=40, random_state=1)
@@ -205,3 +207,73 @@ def test_a_word_cannot_command_the_terminal():
     table = text_table(Summary([topic], 1))
     assert "\x1b" not in table
     assert len(table.splitlines()) == 2
+
+
+# ------------------------------------------------------------------ shares in groups of documents
+
+
+def fitted(records, path):
+    corpus = ingest(records, path, max_df=1.0, keep_text=True, client=False, n_threads=1, progress=False)
+    here = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
+    return LDA(2, method="online-cvb0", max_iter=2, **here).fit(corpus), corpus
+
+
+def test_shares_of_authors_leave_the_documents_without_authors_to_nobody():
+    corpus = authored()
+    (part,) = corpus.parts
+    has_one = part.block.rows < 150
+    indptr = np.concatenate([[0], np.cumsum(has_one)])
+    authors = (part.block.rows[has_one] % 2).astype(np.int32)
+    block = replace(part.block, author_indptr=indptr, authors=authors)
+    corpus = replace(corpus, parts=[MemoryPart("some", block, part.document_ids)])
+    found = prevalence(TRUTH.components, corpus, vocabulary=WORDS)
+    assert found.n_tokens == pytest.approx(corpus.n_tokens)
+    tokens = corpus.to_scipy(order="source").sum(axis=1).ravel()
+    assert found.author_tokens.sum() == pytest.approx(np.asarray(tokens).ravel()[:150].sum(), rel=1e-5)
+    for topic in summarise(TRUTH.components, corpus, vocabulary=WORDS).topics:
+        k = topic.number
+        expected = found.author_tokens[:, k] / (found.share[k] * found.n_tokens)
+        assert sorted(share for _, share in topic.authors) == pytest.approx(sorted(expected))
+        assert sum(share for _, share in topic.authors) < 0.99
+
+
+def test_groups_say_what_they_leave_out(tmp_path):
+    records = [
+        {"text": "water bank" if i % 2 else "violin choir", "number": i % 50 if i < 75 else None}
+        | {"section": "a" if i < 90 else "", "authors": ["ann", "bo"] if i < 40 else []}
+        | {"when": f"{1 + i % 28}.3.2005"}
+        for i in range(100)
+    ]
+    model, corpus = fitted(records, tmp_path / "c.zarr")
+    by = ["number", "section", "authors"]
+    summary = summarise(model, corpus, by=by, time="when", freq="month", date_format="%d.%m.%Y")
+    number, section, authors = summary.groups
+    assert (len(number.groups), number.n_groups, number.n_without) == (40, 50, 25)
+    assert number.n_documents.sum() == 65 and (number.groups == sorted(number.groups))
+    assert (section.groups, section.n_groups, section.n_without) == (["a"], 1, 10)
+    assert (list(authors.n_documents), authors.n_groups, authors.n_without) == ([40, 40], 2, 60)
+    assert (summary.time.groups, summary.time.n_groups, summary.time.n_without) == (["2005-03"], 1, 0)
+    table = model.topics_over("section", corpus)
+    np.testing.assert_array_equal(section.share[0], np.asarray(table["share"]))
+    np.testing.assert_array_equal(section.standard_error[0], np.asarray(table["standard_error"]))
+    theta = model.transform_to(corpus, tmp_path / "theta.zarr", overwrite=True)
+    stored = summarise(model, corpus, by="authors", theta=theta).groups[0]
+    assert (stored.n_groups, stored.n_without) == (2, 60)
+    with pytest.raises(
+        SettingError, match=r"2005', which is not a date.*; give date_format='%d.%m.%Y'$"
+    ):
+        summarise(model, corpus, time="when", freq="day")
+    with pytest.raises(SettingError, match="date_format: has no effect without time; give time="):
+        summarise(model, corpus, date_format="%d.%m.%Y")
+    with pytest.raises(SettingError, match=r"^column 'authors': authors are not dates"):
+        summarise(model, corpus, time="authors")
+
+
+def test_a_page_needs_words_with_names(tmp_path):
+    """Texts are coloured by the topics of their words."""
+    sklearn = pytest.importorskip("sklearn.decomposition")
+    _, corpus = fitted(["water bank delta", "violin choir opera"] * 10, tmp_path / "c.zarr")
+    theirs = sklearn.LatentDirichletAllocation(2, max_iter=2).fit(corpus.to_scipy())
+    with pytest.raises(VocabularyMismatch, match=r"have no names; give vocabulary=corpus, if"):
+        summarise(theirs, corpus)
+    assert "Topic 1" in html_page(summarise(theirs, corpus, vocabulary=corpus))

@@ -27,7 +27,13 @@ from bigtopic.questions.documents import (
     with_text,
     word_topics,
 )
-from bigtopic.questions.groups import columns_to_group, grouping, over_groups
+from bigtopic.questions.groups import (
+    GroupShares,
+    columns_to_group,
+    grouping,
+    over_groups,
+    shares_of_groups,
+)
 from bigtopic.questions.maps import document_places
 from bigtopic.questions.marked import marked
 from bigtopic.questions.table import frame, square
@@ -69,8 +75,8 @@ class DocumentQuestions(TopicQuestions):
         Raises
         ------
         SettingError
-            When there is no such topic, a label is not text, there are not as many labels as topics, or the documents
-            have no texts.
+            When there is no such topic, a label is not text, has more than 200 characters, a line end or another
+            control character, there are not as many labels as topics, or the documents have no texts.
         """
         if callable(labels):
             labels = self._named_by(labels, X, theta, n_top, n_documents)
@@ -236,10 +242,8 @@ class DocumentQuestions(TopicQuestions):
         SettingError
             When there is no such column, or it does not hold what `freq` or `bins` need.
         """
-        columns, corpus = columns_to_group(column), self._opened(X)
-        source = self._theta(corpus, theta, where, storage_options)
-        groups = grouping(source, columns, corpus, freq=freq, bins=bins, date_format=date_format)
-        found = over_groups(source, groups, columns)
+        columns, how = columns_to_group(column), {"freq": freq, "bins": bins, "date_format": date_format}
+        found = self._over_groups(columns, X, theta, how, where, storage_options)
         wanted = self._topics(topics)
         labels, n_groups = self._labels_of(wanted), len(found["groups"])
         others: dict[str, Any] = {
@@ -297,6 +301,33 @@ class DocumentQuestions(TopicQuestions):
         See `documents` for X, theta and where. Shares that the store leaves out count as 0.
         """
         return square(correlation(self._theta(X, theta, where, storage_options)))
+
+    def _over_groups(
+        self,
+        columns: Sequence[str],
+        X: Any,
+        theta: Any,
+        how: Mapping[str, Any],
+        where: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Shares of all topics, see `over_groups`; `how` has the further arguments of `grouping`."""
+        corpus = self._opened(X)
+        source = self._theta(corpus, theta, where, storage_options)
+        return over_groups(source, grouping(source, columns, corpus, **how), columns)
+
+    def _group_shares(
+        self,
+        column: str,
+        X: Any,
+        theta: Any,
+        freq: str = "",
+        bins: Any = None,
+        date_format: str | None = None,
+    ) -> GroupShares:
+        """What pages and pictures show of `topics_over`."""
+        how = {"freq": freq or None, "bins": bins, "date_format": date_format or None, "only_format": True}
+        return shares_of_groups(self._over_groups([column], X, theta, how), column, freq)
 
     def _named_by(
         self, name: Callable[[list[str], list[str]], str], X: Any, theta: Any, n_top: int, n_documents: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -36,7 +37,8 @@ class TopicQuestions(TopicInference):
         Raises
         ------
         SettingError
-            When there is no such topic, a label is not text, or there are not as many labels as topics.
+            When there is no such topic, a label is not text, has more than 200 characters, a line end or another
+            control character, or there are not as many labels as topics.
         """
         n = self._fitted().n_components
         given = dict(labels) if isinstance(labels, Mapping) else dict(enumerate(labels))
@@ -46,9 +48,7 @@ class TopicQuestions(TopicInference):
             )
         known = list(self._labels or [None] * n)
         for topic, label in given.items():
-            if not isinstance(label, str):
-                raise SettingError(f"labels: topic {topic} has {label!r:.60}; give text")
-            known[self._topic(topic)] = label or None
+            known[self._topic(topic)] = _checked(label, topic) or None
         self._labels = known
         return self
 
@@ -178,3 +178,33 @@ class TopicQuestions(TopicInference):
     def _labels_of(self, topics: Iterable[int]) -> list[str]:
         labels = self.topic_labels_
         return [labels[topic] for topic in topics]
+
+
+_CONTROL = (
+    "Cc",
+    "Cs",
+    "Zl",
+    "Zp",
+)  # categories of Unicode: control characters, halves of others, ends of lines
+
+
+def _checked(label: Any, topic: int) -> str:
+    """A label, if it is text of one line.
+
+    Raises
+    ------
+    SettingError
+    """
+    from bigtopic.explore.edits import MOST_CHARACTERS  # and with it a server, which few need
+
+    if not isinstance(label, str):
+        raise SettingError(f"labels: topic {topic} has {label!r:.60}; give text")
+    if len(label) > MOST_CHARACTERS:
+        raise SettingError(
+            f"labels: topic {topic} has {len(label):,} characters; give at most {MOST_CHARACTERS}"
+        )
+    if any(unicodedata.category(character) in _CONTROL for character in label):
+        raise SettingError(
+            f"labels: topic {topic} has {label!r:.60}; leave out line ends and other control characters"
+        )
+    return label

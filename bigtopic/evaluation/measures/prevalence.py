@@ -39,12 +39,14 @@ class Prevalence(Result):
         descending order
     weights : float32 (n_components, n_documents), those weights. Documents without a word that the model knows are
         not among them
+    n_tokens : tokens of the documents that the model knows; share * n_tokens are the tokens of the topics
     """
 
     share: np.ndarray
     author_tokens: np.ndarray | None = field(repr=False)
     rows: np.ndarray = field(repr=False)
     weights: np.ndarray = field(repr=False)
+    n_tokens: float = field(default=float("nan"), repr=False)
 
     reported: ClassVar[tuple[str, ...]] = ("value", "share", "rows", "weights")
 
@@ -166,7 +168,7 @@ def _finish(state: _State, total: _Total) -> Prevalence:
         raise InputError(
             f"{argument('corpus')}: the model knows no word of these documents; pass documents that have some"
         )
-    return Prevalence(total.tokens / n_tokens, total.authors, *total.best)
+    return Prevalence(total.tokens / n_tokens, total.authors, *total.best, float(n_tokens))
 
 
 def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,8 +16,8 @@ async function tell(path, body) {
 
 async function answer(response) {
   const found = await response.json();
-  byId("edit-says").textContent = response.ok ? "" : printable(found.error ?? response.statusText);
-  if (!response.ok) throw new Error(found.error);
+  if (!response.ok) throw new Error(found.error ?? response.statusText);
+  if (response.headers.get("X-Bigtopic-Complete") === "no") found.partial = true;
   return found;
 }
 
@@ -27,9 +27,10 @@ const filters = () => {
 };
 
 const answers = {
+  of: "of the documents, on average",
   topic: (k) => ask(`topic/${k}`),
   documents: (k) => ask(`topic/${k}/documents`, { n: 20, where: filters() }),
-  document: (id) => ask("document", { id }),
+  document: (row) => ask("document", { row }),
   word: async (word) => (await ask("words", { q: word, n: 50 })).find((found) => found.word === word) ?? { word, topics: [] },
   words: (asked) => ask("words", { q: asked, n: 12 }),
   search: (asked) => ask("documents", { q: asked, n: 20, where: filters() }),
@@ -38,19 +39,17 @@ const answers = {
 };
 
 const topicsOf = (model) => model.topics.map((topic) => ({
-  ...topic, label: topic.named ? topic.label : "", words: topic.words.map((word) => [word]), scores: [],
+  ...topic, size: topic.share, label: topic.named ? topic.label : "", words: topic.words.map((word) => [word]), scores: [],
 }));
 
 class Application extends Explorer {
   listen() {
     super.listen();
     byId("rename").addEventListener("click", () => this.edit("rename", { topic: this.state.topic, label: byId("label").value }));
-    byId("merge").addEventListener("click", () => this.merge(Number(byId("other").value)));
+    byId("merge").addEventListener("click", () => byId("other").value && this.merge(Number(byId("other").value)));
     byId("undo").addEventListener("click", () => this.edit("undo", {}));
-    byId("save").addEventListener("click", async () => {
-      const { saved } = await tell("save", {});
-      byId("edit-says").textContent = `Saved to ${printable(saved)}.`;
-    });
+    byId("label").addEventListener("keydown", (event) => event.key === "Enter" && byId("rename").click());
+    byId("save").addEventListener("click", () => this.save().catch((error) => this.failed(error)));
     byId("filter-column").addEventListener("change", () => this.suggest());
     for (const id of ["filter-column", "filter-value"]) {
       byId(id).addEventListener("change", () => {
@@ -65,36 +64,59 @@ class Application extends Explorer {
     byId("filter-values").replaceChildren(...(column?.values ?? []).map((value) => element("option", { value: String(value) })));
   }
 
-  async merge(other) {
-    const topic = Math.min(this.state.topic, other);
-    await this.edit("merge", { topics: [this.state.topic, other] }, topic);
+  merge(other) {
+    this.edit("merge", { topics: [this.state.topic, other] }, Math.min(this.state.topic, other));
   }
 
-  async edit(path, body, topic = this.state.topic) {
-    await tell(path, body);
+  // An edit of what this window shows: the server refuses it if another window has changed the topics since.
+  edit(path, body, topic = this.state.topic) {
+    tell(path, { ...body, revision: this.model.revision })
+      .then(() => this.refresh(topic)).catch((error) => this.failed(error));
+  }
+
+  async save() {
+    const path = byId("path").value.trim();
+    const { saved } = await tell("save", path ? { path } : {});
+    byId("edit-says").textContent = `Saved to ${printable(saved)}.`;
+  }
+
+  async refresh(topic = this.state.topic) {
     this.describe(await ask("model"));
     this.show(topicsOf(this.model));
     this.order();
+    this.edited = null;  // its name and the others are shown anew
     await this.map.draw(this.topics);
-    this.choose({ topic: this.of.has(topic) ? topic : this.ordered[0].topic });
+    this.choose({ topic: this.of.has(topic) ? topic : this.ordered[0].topic }, false);
   }
 
+  // Figures, and what can be undone; figures of merged topics are asked for again until the server has them.
   describe(model) {
     this.model = model;
     byId("undo").disabled = !model.can_undo;
+    showFigures(model);
+    if (model.indexing !== null) setTimeout(() => this.refresh().catch((error) => this.failed(error)), 1500);
   }
 
   async render() {
-    const chosen = this.of.get(this.state.topic);
-    byId("label").value = chosen.label;
-    byId("other").replaceChildren(...this.ordered.filter((topic) => topic !== chosen).map((topic) =>
-      element("option", { value: topic.topic }, `${topic.topic} ${printable(this.name(topic.topic))}`)));
+    if (this.edited !== this.state.topic) {
+      const chosen = this.of.get(this.state.topic);
+      this.edited = this.state.topic;
+      byId("label").value = chosen.label;
+      byId("other").replaceChildren(element("option", { value: "" }, "choose a topic"),
+        ...this.ordered.filter((topic) => topic !== chosen).map((topic) =>
+          element("option", { value: topic.topic }, `${topic.topic} ${printable(this.name(topic.topic))}`)));
+    }
     await super.render();
   }
 
+  showDocuments(documents) {
+    super.showDocuments(documents);
+    byId("documents-part").hidden = !documents.partial;
+  }
+
   // A card for each topic that was found.
-  list(found = null) {
-    const shown = this.ordered.filter((topic) => found === null || found.has(topic.topic)).slice(0, MOST_CARDS);
+  list() {
+    const shown = this.ordered.filter(({ topic }) => this.found?.has(topic) ?? true).slice(0, MOST_CARDS);
     byId("cards").replaceChildren(...shown.map((topic) => element("article", { "data-topic": topic.topic },
       element("header", {},
         element("button", { type: "button", class: "tool", onclick: () => this.choose({ topic: topic.topic }) }, `Topic ${topic.topic}`),
@@ -107,19 +129,22 @@ class Application extends Explorer {
 
 const MOST_CARDS = 200;
 
+function showFigures(model) {
+  byId("figures").replaceChildren(...Object.entries(model.figures).map(([name, value]) =>
+    element("div", {}, element("dt", {}, isolated(name)), element("dd", {}, isolated(value)))));
+}
+
 async function start() {
   const model = await ask("model");
   document.title = byId("title").textContent = printable(model.title);
-  byId("figures").replaceChildren(...Object.entries(model.figures).map(([name, value]) =>
-    element("div", {}, element("dt", {}, isolated(name)), element("dd", {}, isolated(value)))));
   const names = (columns) => columns.map(({ name }) => element("option", { value: name }, printable(name)));
-  byId("group-column").replaceChildren(...names(model.columns.filter(({ values }) => values !== null)));
+  byId("group-column").replaceChildren(...names(model.columns.filter(({ values }) => values !== null)
+    .sort((a, b) => a.values.length - b.values.length)));
   byId("filter-column").append(...names(model.columns));
   byId("freq").replaceChildren(...(model.freqs ?? []).map((freq) => element("option", {}, freq)));
   byId("freq").value = "";
   const application = new Application(answers, topicsOf(model));
   application.describe(model);
-  window.explorer = application;
 }
 
 start();

@@ -5,23 +5,24 @@ const data = JSON.parse(byId("data").textContent);
 
 const answers = {
   topic: (k) => ({ ...topicOf.get(k), similar: data.similar?.[k] ?? [] }),
-  documents: (k) => topicOf.get(k).documents.map(([id, share]) => ({ id, share, excerpt: excerpt(id) })),
-  document: (id) => (data.documents[id] ? { id, ...data.documents[id] } : null),
+  of: "of the tokens",
+  documents: (k) => topicOf.get(k).documents.map(([row, id, share]) => ({ row, id, share, excerpt: excerpt(row) })),
+  document: (row) => (Object.hasOwn(data.documents, row) ? data.documents[row] : null),
   word: (word) => {
     const i = data.index.words.indexOf(word);
     return { word, topics: i < 0 ? [] : pairs(data.index.topics[i]) };
   },
   words: (asked) => {
-    const wanted = asked.toLowerCase();
-    const place = (word) => word.toLowerCase().indexOf(wanted);
+    const wanted = folded(asked);
+    const place = (word) => folded(word).indexOf(wanted);
     const found = data.index.words.map((word, i) => [place(word), i]).filter(([at]) => at >= 0);
     found.sort((a, b) => Math.min(a[0], 1) - Math.min(b[0], 1) || a[1] - b[1]);
     return found.slice(0, 12).map(([, i]) => ({ word: data.index.words[i], topics: pairs(data.index.topics[i]) }));
   },
   search: (asked) => {
     const found = Object.entries(data.documents)
-      .filter(([id, { pieces }]) => has(id, asked) || has((pieces ?? []).map(([text]) => text).join(""), asked))
-      .map(([id, { topics }]) => ({ id, excerpt: excerpt(id), topics: topics.slice(0, 3) }));
+      .filter(([, { id, pieces }]) => has(id, asked) || has((pieces ?? []).map(([text]) => text).join(""), asked))
+      .map(([row, { id, topics }]) => ({ row, id, excerpt: excerpt(row), topics: topics.slice(0, 3) }));
     return { n: found.length, documents: found.slice(0, 20) };
   },
   time: (k) => (data.time ? { ...of(data.time, k), periods: data.time.groups } : null),
@@ -33,16 +34,16 @@ const answers = {
 const topicOf = new Map(data.topics.map((topic) => [topic.topic, topic]));
 const pairs = (flat) => flat.flatMap((k, i) => (i % 2 ? [] : [[k, flat[i + 1]]]));
 const of = (table, k) => ({ ...table, share: table.share[k], error: table.error[k] });
-const excerpt = (id) => {
-  const text = (data.documents[id]?.pieces ?? []).map(([own]) => own).join("").replace(/\s+/g, " ");
+const excerpt = (row) => {
+  const text = (data.documents[row]?.pieces ?? []).map(([own]) => own).join("").replace(/\s+/g, " ");
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 };
 
 class Page extends Explorer {
   // Cards of topics that were not found are hidden.
-  list(found = null) {
+  list() {
     for (const card of document.querySelectorAll("article[data-topic]")) {
-      card.hidden = found !== null && !found.has(Number(card.dataset.topic));
+      card.hidden = this.found !== null && !this.found.has(Number(card.dataset.topic));
     }
   }
 }
@@ -52,6 +53,6 @@ for (const button of document.querySelectorAll("button[data-choose]")) {
   button.addEventListener("click", () => {
     page.choose({ topic: Number(button.dataset.choose) });
     byId("panel").scrollIntoView({ block: "start" });
-    byId("topic-name").focus({ preventScroll: true });
+    byId("heading").focus({ preventScroll: true });
   });
 }

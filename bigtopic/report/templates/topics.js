@@ -28,7 +28,8 @@ const number = (value) => value.toLocaleString("en");
 
 // A choice: a button, pressed while it is chosen.
 function choice(text, chosen, choose, attributes = {}) {
-  return element("button", { type: "button", "aria-pressed": String(chosen), onclick: choose, ...attributes }, isolated(text));
+  const own = { type: "button", "aria-pressed": String(chosen), "data-key": String(text), onclick: choose };
+  return element("button", { ...own, ...attributes }, isolated(text));
 }
 
 function bar(value, most, label) {
@@ -43,6 +44,7 @@ class Explorer {
     this.relevance = Number(byId("relevance").value);
     this.map = new TopicMap(byId("map"), byId("map-says"), (topic) => this.choose({ topic }));
     this.time = new TimeChart(byId("time-chart"));
+    this.found = null;  // topics that were searched for
     this.map.draw(this.topics);
     this.listen();
     this.follow();
@@ -72,20 +74,27 @@ class Explorer {
     byId("reset-map")?.addEventListener("click", () => this.map.reset());
     byId("group-column")?.addEventListener("change", () => this.showGroups());
     byId("freq")?.addEventListener("change", () => this.showTime());
-    window.addEventListener("hashchange", () => this.follow());
+    window.addEventListener("popstate", () => this.follow());
     this.order();
   }
 
   // The topics in the order that was chosen; lists and the buttons follow it.
   order() {
     const by = byId("sort").value;
-    const value = by === "number" ? (topic) => -topic.topic : (topic) => (by === "share" ? topic.share : topic.scores[by][1]) ?? -Infinity;
+    const value = by === "number" ? (topic) => -topic.topic : (topic) => (by === "share" ? topic.size : topic.scores[by][1]) ?? -Infinity;
     this.ordered = [...this.topics].sort((a, b) => value(b) - value(a) || a.topic - b.topic);
     this.source.ordered?.(this.ordered.map((topic) => topic.topic));
     this.list();
   }
 
+  // Shows the topics that were found, or all.
   list() {}
+
+  // Says what went wrong, or nothing.
+  say(text = "") {
+    byId("says").textContent = printable(text);
+    byId("says").hidden = !text;
+  }
 
   step(by) {
     const at = this.ordered.findIndex((topic) => topic.topic === this.state.topic);
@@ -93,15 +102,17 @@ class Explorer {
     this.choose({ topic: this.ordered[(at + by + n) % n].topic });
   }
 
-  // What the address says: #topic=5&word=fish&document=article-17
+  // What the address says: #topic=5&word=fish or #topic=5&document=17, by its row
   follow() {
     const asked = new URLSearchParams(location.hash.slice(1));
     const topic = asked.has("topic") ? Number(asked.get("topic")) : this.ordered[0].topic;
+    const known = this.of.has(topic);
     this.choose({
-      topic: this.of.has(topic) ? topic : this.ordered[0].topic,
+      topic: known ? topic : this.ordered[0].topic,
       word: asked.get("word"),
       document: asked.get("document"),
     }, false);
+    if (!known) this.say(`There is no topic ${asked.get("topic")}.`);
   }
 
   choose(changes, remember = true) {
@@ -111,13 +122,21 @@ class Explorer {
     if (remember) {
       const asked = Object.entries(this.state).filter(([, value]) => value !== null);
       try {
-        history.replaceState(null, "", `#${new URLSearchParams(asked)}`);
+        history.pushState(null, "", `#${new URLSearchParams(asked)}`);
       } catch { /* a frame that may not */ }
     }
-    this.render();
+    this.say();
+    this.render().then(() => remember && reveal(changes.document ? byId("document") : changes.word ? byId("word") : null))
+      .catch((error) => this.failed(error));
+  }
+
+  failed(error) {
+    this.say(error instanceof TypeError ? "The server does not answer; start it again." : error.message);
+    for (const busy of document.querySelectorAll("[aria-busy=true]")) busy.setAttribute("aria-busy", "false");
   }
 
   async render() {
+    const focus = focused();
     const { topic, word, document: id } = this.state;
     const chosen = this.of.get(topic);
     const title = [isolated(this.name(topic))];
@@ -126,7 +145,7 @@ class Explorer {
     byId("topic-name").replaceChildren(...title);
     const facts = chosen.scores.filter(([, value]) => value !== null)
       .map(([name, value]) => `${printable(name)} ${value.toFixed(3)}`);
-    if (chosen.share !== null) facts.unshift(`${percent(chosen.share)} of the tokens`);
+    if (chosen.share !== null) facts.unshift(`${percent(chosen.share)} ${this.source.of}`);
     byId("topic-facts").textContent = facts.join(" · ");
     byId("clear").hidden = !word && !id;
     this.map.choose(topic);
@@ -138,6 +157,7 @@ class Explorer {
       id ? this.source.document(id) : word ? this.source.word(word) : null,
     ]);
     if (asked !== this.asked) return;
+    if (id && !found) this.say("This document is not here.");
     this.about = about;
     this.showWords();
     this.showSimilar();
@@ -151,6 +171,7 @@ class Explorer {
     for (const card of document.querySelectorAll("[data-topic]")) {
       card.classList.toggle("chosen", Number(card.dataset.topic) === topic);
     }
+    focus();
   }
 
   // Words by relevance: lambda log p + (1 - lambda) log lift.
@@ -185,9 +206,10 @@ class Explorer {
 
   // `also`: what else is chosen with the document.
   documentRow(found, figure, also = {}) {
-    const chosen = found.id === this.state.document;
-    return element("li", {},
-      choice(found.id, chosen, () => this.choose(chosen ? { document: null } : { document: found.id, ...also })),
+    const row = found.row === null ? null : String(found.row);
+    const chosen = row !== null && row === this.state.document;
+    const name = choice(found.id, chosen, () => this.choose(chosen ? { document: null } : { document: row, ...also }), { "data-key": row });
+    return element("li", {}, row === null ? isolated(found.id) : name,
       element("small", {}, figure),
       found.excerpt ? element("p", { class: "excerpt" }, isolated(found.excerpt)) : null);
   }
@@ -234,15 +256,24 @@ class Explorer {
     byId("groups").hidden = !found;
     if (!found) return;
     const most = Math.max(...found.share);
+    const [shown, all, without] = [found.groups.length, found.n_groups ?? null, found.n_without ?? 0];
+    const said = [all > shown ? `The ${shown} of ${number(all)} groups with most documents.` : "",
+      without ? `Without a value: ${number(without)} documents.` : ""];
+    byId("groups-say").textContent = said.filter(Boolean).join(" ");
     byId("group-shares").replaceChildren(...found.groups.map((group, i) => element("li", {},
       element("span", {}, isolated(group)),
       bar(found.share[i], most, `${percent(found.share[i])} ± ${percent(found.error[i] ?? 0)}, ${number(found.n[i])} documents`),
       element("small", {}, percent(found.share[i])))));
   }
 
-  async search() {
+  search() {
+    this.searched().catch((error) => this.failed(error));
+  }
+
+  async searched() {
     const asked = byId("search").value.trim();
     byId("found").hidden = !asked;
+    this.found = null;
     if (!asked) return this.list();
     byId("found").setAttribute("aria-busy", "true");
     const [words, { documents, n }] = await Promise.all([this.source.words(asked), this.source.search(asked)]);
@@ -258,12 +289,32 @@ class Explorer {
     const all = n === null ? `${documents.length} or more` : number(n);
     byId("found-says").textContent = words.length + topics.length + documents.length
       ? `Words: ${words.length}. Topics: ${topics.length}. Documents: ${all}.` : "Nothing found.";
-    this.list(new Set(topics.map((topic) => topic.topic)));
+    this.found = new Set(topics.map((topic) => topic.topic));
+    this.list();
     byId("found").setAttribute("aria-busy", "false");
   }
 }
 
-const has = (text, asked) => text.toLowerCase().includes(asked.toLowerCase());
+// Without accents and capitals, for comparison.
+const folded = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+const has = (text, asked) => folded(text).includes(folded(asked));
+
+// A function that gives the focus back to the choice that has it, once its list is made anew; or to the topic's name.
+function focused() {
+  const { key } = document.activeElement?.dataset ?? {};
+  const list = document.activeElement?.closest("[id]")?.id;
+  return () => {
+    if (key === undefined || document.activeElement !== document.body) return;
+    const again = document.querySelector(`#${list} [data-key="${CSS.escape(key)}"]`);
+    (again ?? byId("heading")).focus({ preventScroll: true });
+  };
+}
+
+function reveal(place) {
+  if (!place || place.hidden) return;
+  const { top } = place.getBoundingClientRect();
+  if (top < 0 || top > innerHeight - 120) place.scrollIntoView({ block: "start" });
+}
 
 // Calls wait until nobody has typed for a moment.
 function later(call, milliseconds = 150) {
@@ -276,17 +327,21 @@ function later(call, milliseconds = 150) {
 
 const colours = () => {
   const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(["ink", "soft", "line", "deep", "bar", "card"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return Object.fromEntries(["ink", "soft", "line", "deep", "card"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 };
 
+// Charts are drawn again in the colours of the other scheme, or of paper.
 function onTheme(draw) {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", draw);
 }
+
+const MOST_NUMBERS = 80;  // that can be read beside one another
+const TOUCH = "* { touch-action: pan-y pinch-zoom !important; }";
 
 // Topics as circles whose area is their share; a word or document that is chosen colours those it belongs to.
 class TopicMap {
   constructor(place, says, choose) {
-    [this.place, this.says, this.choose_] = [place, says, choose];
+    [this.place, this.says, this.chosenBy] = [place, says, choose];
     onTheme(() => this.draw(this.topics));
   }
 
@@ -296,13 +351,14 @@ class TopicMap {
     const { ink, deep } = this.colours = colours();
     const span = (axis) => Math.max(...topics.map((topic) => topic[axis])) - Math.min(...topics.map((topic) => topic[axis]));
     const unit = Math.max(span("x"), span("y")) || 1;
-    const shares = topics.map((topic) => topic.share ?? 1 / topics.length);
+    const shares = topics.map((topic) => topic.size);
+    const named = new Set([...topics].sort((a, b) => b.size - a.size).slice(0, MOST_NUMBERS));
     const total = shares.reduce((sum, share) => sum + share, 0) || 1;
     const data = {
       x: topics.map((topic) => topic.x),
       y: topics.map((topic) => topic.y),
       radius: shares.map((share) => Math.max(0.008, Math.sqrt(0.22 * share / total / Math.PI)) * unit),
-      name: topics.map((topic) => String(topic.topic)),
+      name: topics.map((topic) => named.has(topic) ? String(topic.topic) : ""),
       alpha: topics.map(() => 0.25),
       width: topics.map(() => 1),
       ink: topics.map(() => ink),
@@ -325,11 +381,14 @@ class TopicMap {
       text_font_size: topics.length > 60 ? "9px" : "11px", text_color: { field: "ink" }, ...of,
     });
     const hover = new Bokeh.HoverTool({ renderers: [circles], tooltips: null });
-    figure.add_tools(new Bokeh.TapTool({ renderers: [circles] }), hover, new Bokeh.PanTool(),
-      new Bokeh.WheelZoomTool({ modifiers: { ctrl: true } }));
+    figure.add_tools(new Bokeh.TapTool({ renderers: [circles] }), hover);
+    if (!matchMedia("(pointer: coarse)").matches) {  // a finger scrolls the page
+      figure.add_tools(new Bokeh.PanTool(), new Bokeh.WheelZoomTool({ modifiers: { ctrl: true } }));
+    }
+    figure.stylesheets = [TOUCH];
     this.data.selected.properties.indices.change.connect(() => {
       const [chosen] = this.data.selected.indices;
-      if (chosen !== undefined && topics[chosen].topic !== this.chosen) this.choose_(topics[chosen].topic);
+      if (chosen !== undefined && topics[chosen].topic !== this.chosen) this.chosenBy(topics[chosen].topic);
     });
     this.data.inspect.connect(() => {
       const [over] = this.data.inspected.indices;
@@ -375,6 +434,8 @@ class TopicMap {
   }
 }
 
+const YEARS = { decade: 10, year: 1, quarter: 1 / 4, month: 1 / 12, week: 7 / 365, day: 1 / 365 };
+
 // The share of a topic in each period, with a band of two standard errors.
 class TimeChart {
   constructor(place) {
@@ -383,9 +444,13 @@ class TimeChart {
   }
 
   async draw(found, again = false) {
-    const low = found.share.map((share, i) => Math.max(0, share - 2 * (found.error[i] ?? 0)));
-    const high = found.share.map((share, i) => share + 2 * (found.error[i] ?? 0));
-    const data = { x: found.years, share: found.share, low, high };
+    const data = { x: [], share: [], low: [], high: [] };
+    const add = (...values) => Object.values(data).forEach((column, i) => column.push(values[i]));
+    found.share.forEach((share, i) => {
+      const [year, error] = [found.years[i], 2 * (found.error[i] ?? 0)];
+      if (i && year - found.years[i - 1] > 1.5 * YEARS[found.freq]) add(year, NaN, NaN, NaN);  // a gap
+      add(year, share, Math.max(0, share - error), share + error);
+    });
     byId("time-says").textContent = timeInWords(found);
     this.found = found;
     if (typeof Bokeh === "undefined") return;
@@ -421,5 +486,5 @@ class TimeChart {
 function timeInWords(found) {
   const most = found.share.indexOf(Math.max(...found.share));
   const n = found.periods.length;
-  return `${printable(found.periods[0])} to ${printable(found.periods[n - 1])}; most in ${printable(found.periods[most])}: ${percent(found.share[most])} of ${number(found.n[most])} documents.`;
+  return `${printable(found.periods[0])} to ${printable(found.periods[n - 1])}; most in ${printable(found.periods[most])}: mean share ${percent(found.share[most])}, ${number(found.n[most])} documents.`;
 }

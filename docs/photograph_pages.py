@@ -1,6 +1,6 @@
 """Photographs of the page, the explorer and the page of `bigtopic demo`, with Chromium, in docs/images/.
 
-    python docs/photograph_pages.py
+python docs/photograph_pages.py
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def main() -> None:
         folder = Path(name)
         corpus, model = documentation(folder)
         page = bt.report.write_html(
-            bt.report.summarise(model, corpus), folder / "page.html", title="Documentation", author_noun="modules"
+            bt.report.summarise(model, corpus),
+            folder / "page.html",
+            title="Documentation",
+            author_noun="modules",
         )
         photograph(browser, page.as_uri(), "page", choose_a_document)
         with model.explore(corpus, index=folder / "index", title="Documentation") as exploration:

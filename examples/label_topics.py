@@ -47,6 +47,7 @@ def namer(generate: Callable[[str], str]) -> Callable[[Sequence[str], Sequence[s
 def local_model(name: str) -> Callable[[str], str]:
     """A function that answers a prompt, by a model of the library transformers."""
     try:
+        import torch  # noqa: F401  (transformers runs on it)
         from transformers import pipeline
     except ImportError as error:
         raise SystemExit(

@@ -66,7 +66,8 @@ class KnownAuthors:
             raise SettingError(f"{argument('mean_length', self.mean_length)}: must be 1 or more")
         if self.authors_per_doc > self.n_authors:
             raise SettingError(
-                f"{argument('authors_per_doc', self.authors_per_doc)}: must be at most n_authors, {self.n_authors}"
+                f"{argument('authors_per_doc', self.authors_per_doc)}: must be at most "
+                f"{argument('n_authors', self.n_authors)}"
             )
 
     @property

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bigtopic.errors import CorpusExists, ModelError, SettingError, argument
+from bigtopic.questions.labels import checked_label
 from bigtopic.storage.place import Place
 from bigtopic.support.numbers import is_whole
 
 __all__ = ["Edits", "State", "edited", "save"]
-
-MOST_CHARACTERS = 200  # of a label
 
 
 class State(NamedTuple):
@@ -48,13 +47,11 @@ class State(NamedTuple):
         Raises
         ------
         SettingError
-            When there is no such topic, or the label is not a short text.
+            When there is no such topic, or it may not be a label, see `questions.labels`.
         """
         number = self.topic(topic)
-        if not isinstance(label, str) or len(label) > MOST_CHARACTERS or not _is_unicode(label):
-            raise SettingError(f"{argument('label')}: give text of at most {MOST_CHARACTERS} characters")
         labels = list(self.labels)
-        labels[number] = label.strip()
+        labels[number] = checked_label(label, number).strip()
         return State(self.groups, tuple(labels))
 
     def merged(self, topics: Any) -> State:

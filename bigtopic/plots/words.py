@@ -34,7 +34,9 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
         raise SettingError(f"{argument('topic')}: must be from 0 to {source.n_components - 1}, found {topic}")
     check_n_top(settings["n_top"])
     sizes, known = sizes_of(source, results)
-    words = best_words(source, settings["n_top"], {"relevance": settings["relevance"]}, shares)["relevance"][topic]
+    words = best_words(source, settings["n_top"], {"relevance": settings["relevance"]}, sizes)["relevance"][
+        topic
+    ]
     # words without names are numbers of columns
     ids = source.vocabulary.index_of(words) if source.vocabulary.named else np.array(words).astype(np.int32)
     shares = source.gather(ids) * sizes

@@ -140,7 +140,7 @@ class TopicTree:
         """
         n = len(self.labels)
         if not 1 <= n_groups <= n:
-            raise SettingError(f"n_groups={n_groups!r}: must be from 1 to the {n} topics")
+            raise SettingError(f"{argument('n_groups', n_groups)}: must be from 1 to the {n} topics")
         groups = {k: [k] for k in range(n)}
         for number, (a, b) in enumerate(self._joins()[: n - n_groups]):
             groups[n + number] = sorted(groups.pop(a) + groups.pop(b))

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -184,13 +185,18 @@ def write_html(
     Raises
     ------
     SettingError
-        When `summary` is something else, or the path cannot be one.
+        When `summary` is something else, there is no such setting, or the path cannot be one.
     StoreError
         When the path holds something else, is inside a store, or the system refuses to write.
     """
     if not isinstance(summary, Summary):
         raise SettingError(
             f"summary: {type(summary).__name__} is not one; make it with bigtopic.report.summarise(model, corpus)"
+        )
+    known = list(signature(html_page).parameters)[1:]
+    if foreign := [name for name in settings if name not in known]:
+        raise SettingError(
+            f"{foreign[0]}: is not a setting of the page; its settings are: {', '.join(known)}"
         )
     place = Place.of(path, storage_options)
     return write_output(place, html_page(summary, **settings).encode(), partial(_check, place))

@@ -88,7 +88,7 @@ def test_perplexity_under_the_truth_is_that_of_the_mixtures():
         (lambda: AUTHORS.corpus(0), "n_docs=0: must be a whole number"),
         (lambda: AUTHORS.corpus(5, -1), "first=-1: must be a whole number, 0 or more"),
         (lambda: AUTHORS.perplexity(0), "n_docs=0"),
-        (lambda: KnownAuthors(5, 3, 2, authors_per_doc=4), "at most n_authors, 3"),
+        (lambda: KnownAuthors(5, 3, 2, authors_per_doc=4), "at most n_authors=3"),
         (lambda: KnownAuthors(5, 3, 2, mean_length=0), "mean_length=0"),
         (lambda: KnownAuthors(5, 3, 2, mean_length=0.5), "mean_length=0.5: must be 1 or more"),
     ],

@@ -30,12 +30,12 @@ def test_bars_are_the_shares_of_a_word(many, documents, with_corpus, relevance):
     (axes,) = figure.axes
     topics, sizes = many.get_topics().astype(float), many.topic_source().weights
     shares = sizes / sizes.sum()
+    if with_corpus:
+        shares = prevalence(many, documents).share
     scores = relevance * np.log(topics[3]) + (1 - relevance) * np.log(topics[3] / (shares @ topics))
     words = ticks(axes.yaxis)
     at = many.vocabulary_.index_of(words)
     np.testing.assert_allclose(scores[at], np.sort(scores)[::-1][:12], rtol=1e-4)
-    if with_corpus:
-        shares = prevalence(many, documents).share
     lengths = np.array([bar.get_width() for bar in axes.patches]).reshape(2, 12)
     np.testing.assert_allclose(lengths, [shares @ topics[:, at], shares[3] * topics[3, at]], rtol=1e-4)
     assert f"Topic 3, {shares[3]:.1%} of the tokens" in figure.get_suptitle().replace("\n", " ")

@@ -12,7 +12,9 @@ from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.report import LivePanel
 
-CORPUS = from_matrix(lda_corpus(120, 40, 3, mean_length=30, random_state=3).counts, [f"w<{i}>" for i in range(40)])
+CORPUS = from_matrix(
+    lda_corpus(120, 40, 3, mean_length=30, random_state=3).counts, [f"w<{i}>" for i in range(40)]
+)
 HERE = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
 
 
@@ -81,7 +83,9 @@ def test_a_second_run_begins_anew(notebook):
     LDA(3, method="auto", validation=0.2, max_iter=2, callbacks=[panel], **HERE).fit(CORPUS)
     assert panel.figures()["held-out score"] and panel.figures()["npmi"]
     places, seen = len(notebook.places), []
-    model = LDA(3, method="online-cvb0", max_iter=2, callbacks=[panel, lambda event: seen.append(repr(panel))], **HERE)
+    model = LDA(
+        3, method="online-cvb0", max_iter=2, callbacks=[panel, lambda event: seen.append(repr(panel))], **HERE
+    )
     model.fit(CORPUS)
     assert "held-out score" not in seen[0] and "npmi" not in seen[0]
     assert "held-out score" not in repr(panel) and "npmi" in repr(panel)

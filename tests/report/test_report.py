@@ -181,6 +181,10 @@ def test_only_a_page_is_replaced(summary, tmp_path):
     with pytest.raises(StoreError, match="is not an HTML page"):
         write_html(summary, tmp_path)
     assert data.read_text() == '{"text": "mine"}'
+    with pytest.raises(
+        SettingError, match=r"^foo: is not a setting.*: title, subtitle, figures, author_noun$"
+    ):
+        write_html(summary, tmp_path / "page.html", foo=1)
     page = write_html(summary, tmp_path / "page.html", title="first")
     assert "second" in write_html(summary, page, title="second").read_text()
 
@@ -259,9 +263,7 @@ def test_groups_say_what_they_leave_out(tmp_path):
     theta = model.transform_to(corpus, tmp_path / "theta.zarr", overwrite=True)
     stored = summarise(model, corpus, by="authors", theta=theta).groups[0]
     assert (stored.n_groups, stored.n_without) == (2, 60)
-    with pytest.raises(
-        SettingError, match=r"2005', which is not a date.*; give date_format='%d.%m.%Y'$"
-    ):
+    with pytest.raises(SettingError, match=r"2005', which is not a date.*; give date_format='%d.%m.%Y'$"):
         summarise(model, corpus, time="when", freq="day")
     with pytest.raises(SettingError, match="date_format: has no effect without time; give time="):
         summarise(model, corpus, date_format="%d.%m.%Y")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -15,6 +14,7 @@ from bigtopic.estimators.support.fits import in_first_phase
 from bigtopic.evaluation.source import topics_of
 from bigtopic.questions import compare, words
 from bigtopic.questions.compare import TopicTree, tree_of
+from bigtopic.questions.labels import checked_label
 from bigtopic.questions.maps import places
 from bigtopic.questions.table import frame
 from bigtopic.questions.words import top_labels, topics_of_words
@@ -48,7 +48,7 @@ class TopicQuestions(TopicInference):
             )
         known = list(self._labels or [None] * n)
         for topic, label in given.items():
-            known[self._topic(topic)] = _checked(label, topic) or None
+            known[self._topic(topic)] = checked_label(label, topic) or None
         self._labels = known
         return self
 
@@ -178,33 +178,3 @@ class TopicQuestions(TopicInference):
     def _labels_of(self, topics: Iterable[int]) -> list[str]:
         labels = self.topic_labels_
         return [labels[topic] for topic in topics]
-
-
-_CONTROL = (
-    "Cc",
-    "Cs",
-    "Zl",
-    "Zp",
-)  # categories of Unicode: control characters, halves of others, ends of lines
-
-
-def _checked(label: Any, topic: int) -> str:
-    """A label, if it is text of one line.
-
-    Raises
-    ------
-    SettingError
-    """
-    from bigtopic.explore.edits import MOST_CHARACTERS  # and with it a server, which few need
-
-    if not isinstance(label, str):
-        raise SettingError(f"labels: topic {topic} has {label!r:.60}; give text")
-    if len(label) > MOST_CHARACTERS:
-        raise SettingError(
-            f"labels: topic {topic} has {len(label):,} characters; give at most {MOST_CHARACTERS}"
-        )
-    if any(unicodedata.category(character) in _CONTROL for character in label):
-        raise SettingError(
-            f"labels: topic {topic} has {label!r:.60}; leave out line ends and other control characters"
-        )
-    return label

@@ -86,3 +86,15 @@ def test_a_permanent_link_leads_to_a_topic_and_a_document(opened, exploration, t
     page.page.reload()
     page.page.wait_for_selector("#document", state="visible")
     assert page.texts("#document-id") == shown
+
+
+def test_what_the_server_refuses_is_said_and_the_page_goes_on(opened):
+    page = opened()
+    page.page.locator("#label").fill("x" * 201)  # the field takes no more than 200
+    page.page.evaluate("document.getElementById('label').value = 'x'.repeat(201)")
+    page.page.get_by_role("button", name="Rename").click()
+    page.page.locator("#says", has_text="201 characters; give at most 200").wait_for()
+    page.page.get_by_role("button", name="Next").click()
+    page.page.wait_for_selector("#says", state="hidden")
+    page.page.wait_for_selector("[aria-busy=true]", state="detached")
+    page.faults = [fault for fault in page.faults if "400 (Bad Request)" not in fault]  # the refusal

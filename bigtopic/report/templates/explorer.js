@@ -6,17 +6,20 @@ async function ask(path, query = {}) {
   for (const [name, value] of Object.entries(query)) {
     for (const one of [value].flat()) if (one !== null && one !== undefined && one !== "") parameters.append(name, one);
   }
-  return answer(await fetch(`api/${path}?${parameters}`));
+  return answer(`api/${path}?${parameters}`);
 }
 
 async function tell(path, body) {
   const headers = { "Content-Type": "application/json", "X-Bigtopic": "1" };
-  return answer(await fetch(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
+  return answer(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-async function answer(response) {
+async function answer(...request) {
+  const response = await fetch(...request).catch(() => {
+    throw new Refused("The server does not answer; start it again.");
+  });
   const found = await response.json();
-  if (!response.ok) throw new Error(found.error ?? response.statusText);
+  if (!response.ok) throw new Refused(found.error ?? response.statusText);
   if (response.headers.get("X-Bigtopic-Complete") === "no") found.partial = true;
   return found;
 }
@@ -53,7 +56,7 @@ class Application extends Explorer {
     byId("filter-column").addEventListener("change", () => this.suggest());
     for (const id of ["filter-column", "filter-value"]) {
       byId(id).addEventListener("change", () => {
-        this.render();
+        this.render().catch((error) => this.failed(error));
         this.search();
       });
     }

@@ -36,6 +36,9 @@ function bar(value, most, label) {
   return element("meter", { min: 0, max: most || 1, value, "aria-label": label, title: label });
 }
 
+// What a source does not answer, with the reason to show.
+class Refused extends Error {}
+
 class Explorer {
   constructor(source, topics) {
     this.source = source;
@@ -72,8 +75,9 @@ class Explorer {
     byId("next").addEventListener("click", () => this.step(1));
     byId("clear").addEventListener("click", () => this.choose({ word: null, document: null }));
     byId("reset-map")?.addEventListener("click", () => this.map.reset());
-    byId("group-column")?.addEventListener("change", () => this.showGroups());
-    byId("freq")?.addEventListener("change", () => this.showTime());
+    const failed = (error) => this.failed(error);
+    byId("group-column")?.addEventListener("change", () => this.showGroups().catch(failed));
+    byId("freq")?.addEventListener("change", () => this.showTime().catch(failed));
     window.addEventListener("popstate", () => this.follow());
     this.order();
   }
@@ -131,7 +135,8 @@ class Explorer {
   }
 
   failed(error) {
-    this.say(error instanceof TypeError ? "The server does not answer; start it again." : error.message);
+    this.say(error.message);
+    if (!(error instanceof Refused)) console.error(error);
     for (const busy of document.querySelectorAll("[aria-busy=true]")) busy.setAttribute("aria-busy", "false");
   }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -129,13 +128,9 @@ def _peak_memory() -> str:
 
 def demo_folder() -> Path:
     """The demo's folder in the user's cache."""
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        cache = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "bigtopic" / "demo"
+    from bigtopic.storage.local import cache_folder
+
+    return cache_folder("demo")
 
 
 def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | None) -> Any:

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ from bigtopic.questions.compare import similarity
 from bigtopic.questions.documents import other_documents
 from bigtopic.questions.maps import places
 from bigtopic.state.identity import model_identity
-from bigtopic.storage.local import store_errors
+from bigtopic.storage.local import cache_folder, store_errors
 from bigtopic.storage.output_file import drafted
 from bigtopic.storage.place import Place
 
@@ -99,17 +97,6 @@ class Index:
         self.texts.close()
 
 
-def cache_folder() -> Path:
-    """The folder of all indexes in the user's cache."""
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        cache = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "bigtopic" / "explore"
-
-
 def index_of(model: Any, corpus: Corpus | None, theta: Any, open_theta: Opener, folder: Any = None) -> Index:
     """Open the index of a model and documents, which is made first where there is none.
 
@@ -130,7 +117,7 @@ def index_of(model: Any, corpus: Corpus | None, theta: Any, open_theta: Opener, 
     """
     if corpus is None and theta is None:
         raise SettingError("give X, a corpus of documents, or theta, a store that transform_to wrote")
-    kept = Place.of(cache_folder() if folder is None else folder)
+    kept = Place.of(cache_folder("explore") if folder is None else folder)
     if not kept.local:
         raise SettingError(
             f"{argument('index', folder)}: an index is mapped into memory; give a folder on this machine"

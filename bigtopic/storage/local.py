@@ -15,14 +15,17 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 from bigtopic.errors import BigtopicError, StoreError
 
 __all__ = [
     "append",
+    "cache_folder",
     "exchange",
     "make_folder",
     "missing_folders",
@@ -363,3 +366,14 @@ def sync(path: str, recursive: bool) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def cache_folder(name: str) -> Path:
+    """The folder of this name among the package's in the user's cache."""
+    if sys.platform == "darwin":
+        cache = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        cache = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "bigtopic" / name

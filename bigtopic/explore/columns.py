@@ -31,6 +31,7 @@ _STEP = 1 << 18  # documents that are read at once
 _LOOKED_AT = 1000  # values that show whether a column holds dates
 _NAMED_TIME = re.compile("year|date|time|month|published|created", re.IGNORECASE)
 _YEARS = range(1000, 3000)  # that numbers in a column named like a time may be
+_QUOTED = re.compile('"(.+)"', re.DOTALL)
 _KNOWN = dict(zip(FREQUENCIES, (0, 0, 1, 1, 2, 2), strict=True))  # what a date says, see `Moment.known`
 
 
@@ -326,9 +327,10 @@ def _as_far_as_known(moments: Sequence[Moment], most: int) -> tuple[list[Moment]
 def chosen(columns: Sequence[Column], documents: Corpus, where: Sequence[str]) -> np.ndarray | None:
     """The documents that meet all conditions, bool (n_docs,); None for all.
 
-    A condition is COLUMN=VALUE, or COLUMN=FROM..TO with both ends included; without a value, documents in which it is
-    missing. Of dates, VALUE is a period such as 2005, 2005-Q1, 2005-03 or 2005-03-01. Conditions on a column without
-    codes cost a pass over its values.
+    A condition is COLUMN=VALUE, or COLUMN=FROM..TO with both ends included; without a value, or with the value "" in
+    quotation marks, documents in which it is missing. A value in quotation marks is one value, also with dots in it. Of
+    dates, VALUE is a period such as 2005, 2005-Q1, 2005-03 or 2005-03-01. Conditions on a column without codes cost a
+    pass over its values.
 
     Raises
     ------
@@ -347,7 +349,8 @@ def _parsed(columns: Sequence[Column], text: str) -> tuple[Column, str]:
     fitting = [column for column in columns if text.startswith(f"{column.name}=")]
     if fitting:
         column = max(fitting, key=lambda one: len(one.name))
-        return column, text[len(column.name) + 1 :]
+        value = text[len(column.name) + 1 :]
+        return column, "" if value == '""' else value
     name, equals, _ = text.partition("=")
     if not equals:
         raise SettingError(
@@ -386,6 +389,8 @@ def _by_values(column: Column, documents: Corpus, value: str) -> np.ndarray:
 
 
 def _wanted(value: str, dtype: str) -> Any:
+    if quoted := _QUOTED.fullmatch(value):
+        return _typed(quoted[1], dtype)
     low, dots, high = value.partition("..")
     return slice(_typed(low, dtype), _typed(high, dtype)) if dots else _typed(value, dtype)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
+from unicodedata import category, normalize
 
 import numpy as np
 
@@ -80,16 +81,20 @@ class Topics:
 
     @cached_property
     def _folded(self) -> list[str]:
-        return [str(word).casefold() for word in self.source.vocabulary[:]]
+        return [_folded(str(word)) for word in self.source.vocabulary[:]]
 
     def words_like(self, text: str, n: int) -> list[dict[str, Any]]:
-        """Words that begin with a text, then words that hold it, the most frequent first; with their topics."""
-        asked, folded = text.casefold(), self._folded
+        """Words that are a text, begin with it or hold it, in this order, the most frequent first; with their topics.
+
+        Accents and capitals do not matter.
+        """
+        asked, folded = _folded(text), self._folded
         near = np.array([i for i, word in enumerate(folded) if asked in word], np.int64)
         frequency = self.source.vocabulary.frequency
         weight = np.zeros(len(folded)) if frequency is None else frequency
-        begins = np.array([folded[i].startswith(asked) for i in near.tolist()], bool)
-        ids = near[np.lexsort((near, -weight[near], ~begins))][:n]
+        words = [folded[i] for i in near.tolist()]
+        rank = np.array([(word != asked) + (not word.startswith(asked)) for word in words], np.int8)
+        ids = near[np.lexsort((near, -weight[near], rank))][:n]
         rows = self.topics_given(ids)
         best = np.argsort(-rows, axis=1, kind="stable")[:, :_TOPICS_OF_WORD]
         return [
@@ -131,3 +136,10 @@ class Topics:
         best = self.topics_given(ids[known], shares).argmax(axis=1).tolist()
         found: dict[str, int | None] = dict.fromkeys(words)
         return found | dict(zip((words[i] for i in known.tolist()), best, strict=True))
+
+
+def _folded(text: str) -> str:
+    """The text without accents and capitals, for comparison; the text itself if nothing else is in it."""
+    if text.isascii():
+        return text.lower()
+    return "".join(c for c in normalize("NFD", text) if not category(c).startswith("M")).casefold() or text

@@ -100,3 +100,28 @@ def test_what_the_server_refuses_is_said_and_the_page_goes_on(opened):
     page.page.wait_for_selector("#says", state="hidden")
     page.page.wait_for_selector("[aria-busy=true]", state="detached")
     page.faults = [fault for fault in page.faults if "400 (Bad Request)" not in fault]  # the refusal
+
+
+def test_documents_without_a_value_are_asked_for(tab, tmp_path):
+    """Chosen from the list, or typed; a value that is called like them goes in quotation marks."""
+    kinds = [None, "(no value)", " a", "1..2"]
+    records = [{"id": f"d{i}", "text": "choir organ hymn", "kind": kinds[i % 4]} for i in range(20)]
+    own = {"client": False, "progress": False}
+    corpus = bt.ingest(records, tmp_path / "corpus.zarr", keep_text=True, max_df=1.0, min_df=1, **own)
+    model = bt.LDA(2, method="online-cvb0", max_iter=2, n_threads=1, **own).fit(corpus)
+    with model.explore(corpus, index=tmp_path / "index") as exploration:
+        found = tab(exploration.url, own=exploration.url.split("?")[0])
+        found.page.locator("#filter-column").select_option("kind")
+        suggested = found.page.locator("#filter-values option").evaluate_all(
+            "all => all.map((one) => one.value)"
+        )
+        assert sorted(suggested) == sorted(['"(no value)"', '" a"', "1..2", "(no value)"])
+        for typed, kind in [('"(no value)"', 1), ('" a"', 2), ("1..2", 3), ("(no value)", 0), ('""', 0)]:
+            found.page.locator("#filter-value").fill(typed)
+            found.page.locator("#filter-value").dispatch_event("change")
+            found.page.locator("#search").fill("choir")
+            found.page.wait_for_timeout(300)
+            found.page.wait_for_load_state("networkidle")
+            found.page.wait_for_selector("[aria-busy=true]", state="detached")
+            shown = found.texts("#found-documents button")
+            assert sorted(shown) == sorted(f"d{i}" for i in range(kind, 20, 4)), typed

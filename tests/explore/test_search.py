@@ -142,3 +142,20 @@ def test_pages_beyond_the_documents_that_are_kept(
             answer = one.client.answer("documents", topic=2, n=7, offset=offset)
             found += [each["row"] for each in answer["documents"]]
     assert sorted(found) == leads.tolist() and len(leads) > 10
+
+
+def test_accents_of_words_do_not_matter_and_the_word_itself_comes_first(explored, tmp_path):
+    """The word "car" is rarer than sixty that begin with it."""
+    names = ["car", *(f"car{i}" for i in range(60)), "Überfahrt", "résumé", "re\u0301sume\u0301s", "straße"]
+    corpus = bt.from_matrix(np.tile(np.r_[1, np.arange(2, len(names) + 1)], (20, 1)), names)
+    model = bt.LDA(2, method="online-cvb0", max_iter=2, **QUIET).fit(corpus)
+    theta = model.transform_to(corpus, tmp_path / "theta.zarr")
+    with explored(model, corpus, theta, folder=tmp_path / "index") as one:
+
+        def found(asked):
+            return [own["word"] for own in one.client.answer("words", q=asked, n=50)]
+
+        assert found("CAR")[0] == "car" and len(found("car")) == 50
+        assert found("uberF") == found("über") == found("u\u0308ber") == ["Überfahrt"]
+        assert found("resume") == ["résumé", "re\u0301sume\u0301s"]
+        assert found("STRASSE") == ["straße"] and found("\u0301") == []

@@ -24,9 +24,13 @@ async function answer(...request) {
   return found;
 }
 
+// What is typed for documents without a value; a value that is like it, or has spaces around it, goes in quotation marks.
+const NO_VALUE = "(no value)";
+const typed = (value) => (value === NO_VALUE || value !== value.trim() ? `"${value}"` : value);
+
 const filters = () => {
   const [column, value] = [byId("filter-column").value, byId("filter-value").value.trim()];
-  return column && value ? [`${column}=${value}`] : [];
+  return column && value ? [`${column}=${value === NO_VALUE ? "" : value}`] : [];
 };
 
 const answers = {
@@ -64,7 +68,8 @@ class Application extends Explorer {
 
   suggest() {
     const column = this.model.columns.find(({ name }) => name === byId("filter-column").value);
-    byId("filter-values").replaceChildren(...(column?.values ?? []).map((value) => element("option", { value: String(value) })));
+    const values = (column?.values ?? []).map((value) => typed(String(value)));
+    byId("filter-values").replaceChildren(...(column ? [...values, NO_VALUE] : []).map((value) => element("option", { value })));
   }
 
   merge(other) {

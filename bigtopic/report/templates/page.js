@@ -14,9 +14,9 @@ const answers = {
   },
   words: (asked) => {
     const wanted = folded(asked);
-    const place = (word) => folded(word).indexOf(wanted);
-    const found = data.index.words.map((word, i) => [place(word), i]).filter(([at]) => at >= 0);
-    found.sort((a, b) => Math.min(a[0], 1) - Math.min(b[0], 1) || a[1] - b[1]);
+    const rank = (word) => (word === wanted ? 0 : word.startsWith(wanted) ? 1 : word.includes(wanted) ? 2 : 3);
+    const found = data.index.words.map((word, i) => [rank(folded(word)), i]).filter(([own]) => own < 3);
+    found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     return found.slice(0, 12).map(([, i]) => ({ word: data.index.words[i], topics: pairs(data.index.topics[i]) }));
   },
   search: (asked) => {

@@ -13,7 +13,6 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bigtopic.learning.documents import Documents
 from bigtopic.learning.estep import evaluate
@@ -133,6 +132,8 @@ def compute_node(place: Place, node: Sequence[Task], arrays: Any) -> Any:
 def packed(stats: Stats) -> tuple[Stats, int]:
     """Statistics on their way to another process, and their bytes: values of which most are zeros, as counts of labels
     are, become a `csr_array`."""
+    from scipy.sparse import csr_array
+
     arrays, n_bytes = {}, 0
     for name, one in stats.arrays.items():
         few: Any = csr_array(one.values)

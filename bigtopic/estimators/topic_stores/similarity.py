@@ -21,7 +21,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
 
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.estimators.inputs import require_positive
@@ -44,6 +43,8 @@ def _cosine(rows: TopicRows, query: np.ndarray) -> np.ndarray:
 
 
 def _jensen_shannon(rows: TopicRows, query: np.ndarray) -> np.ndarray:
+    from scipy.special import rel_entr
+
     there = query[rows.topics]
     middle = (rows.shares + there) / 2
     bits = rows.sums(rel_entr(rows.shares, middle) + rel_entr(there, middle)) / np.log(2.0)

@@ -28,6 +28,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, StoreError, argument
+from bigtopic.explore.cached import keep_newest, opened_now
 from bigtopic.explore.columns import Column, coded, time_column
 from bigtopic.explore.tally import Tally, load_tally, save_tally, tally
 from bigtopic.explore.texts import Texts, write_ids, write_texts
@@ -106,7 +107,7 @@ def index_of(model: Any, corpus: Corpus | None, theta: Any, open_theta: Opener, 
     corpus : the documents; None for none
     theta : topics of the documents; None has them inferred, which takes the corpus, and written to the folder
     open_theta : opens topics of this model
-    folder : of all indexes; None for one in the user's cache
+    folder : of all indexes; None for one in the user's cache, see `cached`
 
     Raises
     ------
@@ -136,11 +137,14 @@ def index_of(model: Any, corpus: Corpus | None, theta: Any, open_theta: Opener, 
         _make(place)
         with drafted(Place.of(path), _MEMBERS, partial(_check_members, path)) as draft:
             _write(Path(draft.url), about, model, store, corpus)
+        if folder is None:
+            keep_newest(kept, _MEMBERS)
         found = _opened(path, about, store, corpus)
     if found is None:
         raise StoreError(
             f"{path} cannot be read though it was just written; give another folder for the index"
         )
+    opened_now(path)
     return found
 
 

@@ -240,3 +240,65 @@ def test_it_is_the_same_in_any_batches(opened, theta, tmp_path, monkeypatch):
         column.described() for column in second.columns
     ]
     assert first.texts.matching("w3") == second.texts.matching("w3")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The user's cache, which keeps two indexes."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("bigtopic.explore.cached.KEPT", 2)
+    return tmp_path / "cache" / "bigtopic" / "explore"
+
+
+def age(index, seconds):
+    state = (index / "index.json").stat()
+    os.utime(index / "index.json", ns=(state.st_atime_ns, state.st_mtime_ns - seconds * 10**9))
+
+
+def test_the_cache_keeps_what_was_opened_last(opened, model, asked, copied, cache, tmp_path):
+    def index_of_topics(least, folder=None):
+        model.transform_to(asked, copied, min_probability=least, overwrite=True)
+        return opened(copied, folder=folder).path
+
+    first = opened(None, folder=None).path  # with inferred topics
+    age(first, 30)
+    second = index_of_topics(0.1)
+    age(second, 20)
+    assert opened(None, folder=None).path == first and {*cache.iterdir()} == {first.parent, second.parent}
+    third = index_of_topics(0.2)
+    age(first, 10)
+    assert {*cache.iterdir()} == {first.parent, third.parent}
+    age(first, 30)
+    fourth = index_of_topics(0.3)
+    assert {*cache.iterdir()} == {third.parent, fourth.parent}
+    others = [index_of_topics(least, tmp_path / "others") for least in (0.1, 0.2, 0.3)]
+    assert all(path.exists() for path in others)  # a folder of the user's own
+
+
+def test_what_is_not_an_index_stays_in_the_cache(opened, theta, cache, tmp_path):
+    mine = {}
+    for number, name in enumerate(["a" * 32, "b" * 32, "c" * 32, "d" * 32, "notes", "E" * 32]):
+        index = cache / name / "index"
+        index.mkdir(parents=True)
+        (index / "index.json").write_text("{}")
+        os.utime(index / "index.json", (number, number))
+        mine[name] = index
+    (mine["a" * 32] / "notes.txt").write_text("mine")
+    (mine["b" * 32].parent / "theta.zarr").symlink_to(tmp_path / "target")
+    (tmp_path / "target" / "X").mkdir(parents=True)
+    shutil.move(mine["c" * 32], tmp_path / "linked")
+    mine["c" * 32].symlink_to(tmp_path / "linked")
+    (mine["d" * 32] / "index.json").unlink()  # is being written
+    newer = [opened(theta, folder=None), opened(theta, corpus=None, folder=None)]
+    assert names_in(mine["a" * 32]) == ["notes.txt"] and (tmp_path / "target" / "X").exists()
+    assert names_in(tmp_path / "linked") == ["index.json"] and mine["d" * 32].exists()
+    assert all(names_in(mine[name]) == ["index.json"] for name in ("notes", "E" * 32))
+    assert all(one.path.exists() for one in newer)
+
+
+def test_the_topics_in_the_cache_are_those_that_are_written():
+    from bigtopic.estimators.topic_stores import output
+    from bigtopic.explore import cached
+
+    assert cached._TOPICS == output._MEMBERS

@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from html import escape
 from typing import Any
 
 from tornado.httpserver import HTTPServer
@@ -27,6 +26,7 @@ from tornado.web import Application, HTTPError, RequestHandler
 from bigtopic.errors import BigtopicError, SettingError, argument
 from bigtopic.explore.explorer import Explorer
 from bigtopic.explore.index import index_of
+from bigtopic.support.cards import link
 from bigtopic.support.numbers import is_whole
 
 __all__ = ["Exploration", "explore", "listening_at"]
@@ -174,10 +174,7 @@ class Exploration:
     def _repr_html_(self) -> str:
         if not self._thread.is_alive():
             return "<p>This exploration is closed.</p>"
-        return (
-            f'<p><a href="{escape(self.url)}" target="_blank" rel="noopener noreferrer">Explore the topics</a> '
-            "(on the machine that the notebook runs on)</p>"
-        )
+        return f"<p>{link('Explore the topics', self.url)} (on the machine that the notebook runs on)</p>"
 
 
 def _application(

@@ -36,6 +36,7 @@ class Event:
     planned_tokens : at the start, tokens that the phase processes if nothing ends it before `max_iter`
     info : figures of the kernel, summed over the round
     phase : its name in a method of several, see `Method.then`; "" in others
+    dashboard : at the start, the address of Dask's dashboard, if the run is on a client that has one
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Event:
     planned_tokens: float | None = None
     info: Mapping[str, float] = field(default_factory=dict)
     phase: str = ""
+    dashboard: str | None = None
 
     epoch = renamed_attribute("epoch", "pass_number")
 

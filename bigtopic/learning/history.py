@@ -29,6 +29,7 @@ class History:
     callbacks : called with every event, in this order
     bar : advances by tokens
     planned_tokens : of the phase, for its "start"
+    dashboard : see `Event`
 
     Attributes
     ----------
@@ -47,9 +48,10 @@ class History:
         callbacks: Sequence[Callback],
         bar: Progress,
         planned_tokens: float | None = None,
+        dashboard: str | None = None,
     ) -> None:
         self._model = model
-        self._planned = planned_tokens
+        self._about: dict[str, Any] = {"planned_tokens": planned_tokens, "dashboard": dashboard}
         self._callbacks = callbacks
         self._bar = bar
         self._begun = self._taken_up = time.perf_counter()
@@ -104,13 +106,13 @@ class History:
     def begin(self, disk: DiskNeed | None = None) -> None:
         """Report the start, and what the state of documents may take on the disk, if there is any."""
         if disk is None:
-            return self._tell("start", planned_tokens=self._planned)
+            return self._tell("start", **self._about)
         if disk.n_bytes >= WORTH_SAYING:
             self._bar.note(
                 f"what this method remembers of documents takes up to {disk.n_bytes:,} bytes in {disk.folder}, for up "
                 f"to {disk.n_passes} passes at once"
             )
-        self._tell("start", disk_bytes=disk.n_bytes, disk_folder=disk.folder, planned_tokens=self._planned)
+        self._tell("start", disk_bytes=disk.n_bytes, disk_folder=disk.folder, **self._about)
 
     def round_done(self, report: RoundReport) -> None:
         self._n_docs += report.n_docs

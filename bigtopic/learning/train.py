@@ -131,7 +131,7 @@ def train(
         if client is None and not asynchronous and (idle := idle_threads(run, working)) is not None:
             bar.note(idle)
         reporters = [] if client is None else [Reporter(client)]
-        history = History(model, [*limits.callbacks, *reporters], bar, total)
+        history = History(model, [*limits.callbacks, *reporters], bar, total, cluster.dashboard_of(client))
         if before is not None:
             history.go_on(before)
         reason = _Loop(model, run, engine, limits, history, stop, saver).passes()

@@ -23,6 +23,7 @@ __all__ = [
     "check_holder",
     "cluster_errors",
     "computed_on",
+    "dashboard_of",
     "default_threads",
     "held",
     "new_span",
@@ -94,6 +95,16 @@ def resolve_client(client: Any = None) -> Any:
         with suppress(KeyError):  # it has left, as in `worker_client`
             secede()
     return client
+
+
+def dashboard_of(client: Any) -> str | None:
+    """The address of a client's dashboard; None without one."""
+    try:
+        return None if client is None else client.dashboard_link or None
+    except (
+        KeyError
+    ):  # the scheduler has none, or the address needs a variable of the environment that is not set
+        return None
 
 
 def _in_task() -> bool:

@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
 from bigtopic.errors import MissingExtra, SettingError, require, warn
 from bigtopic.evaluation.measuring import free_label
 from bigtopic.report.contents import contents
+from bigtopic.report.curve import curve_of
 from bigtopic.report.summary import Summary
 from bigtopic.storage.output_file import check_outside_stores, check_replaceable, write_output
 from bigtopic.storage.place import Place
@@ -30,7 +31,6 @@ from bigtopic.wording import printable
 __all__ = ["Page", "check_page", "explorer_page", "html_page", "write_html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_CURVE_WIDTH, _CURVE_HEIGHT, _MARGIN = 560.0, 150.0, 8.0
 
 
 class Page(str):
@@ -40,17 +40,6 @@ class Page(str):
 
     def _repr_html_(self) -> str:
         return cards.framed(self)
-
-
-class Curve(NamedTuple):
-    """A learning curve: points in pixels as SVG wants them, and the figures at its ends."""
-
-    title: str
-    points: str
-    dots: Sequence[tuple[float, float, str]]
-    first: str
-    last: str
-    tokens: str
 
 
 def html_page(
@@ -73,7 +62,7 @@ def html_page(
     except MissingExtra:
         bokeh = []
         warn("the page has no map and no chart, as Bokeh is not installed: pip install 'bigtopic[report]'")
-    data = in_script(contents(summary))
+    data, curve = in_script(contents(summary)), curve_of(summary.history)
     page = rendered(
         "page.html.j2",
         bokeh,
@@ -84,13 +73,12 @@ def html_page(
         subtitle=subtitle,
         figures={**_figures(summary), **(figures or {})},
         author_noun=author_noun,
-        curve=_curve(summary.history),
+        curve=curve,
+        drawing=Inert("" if curve is None else curve.svg),
         orders={"share": "share", "number": "number", **dict(enumerate(summary.score_titles.values()))},
         columns=[own.column for own in summary.groups],
         editable=False,
         largest_share=max((topic.share or 0.0 for topic in summary.topics), default=0.0),
-        width=_CURVE_WIDTH,
-        height=_CURVE_HEIGHT,
     )
     return Page(page)
 
@@ -109,7 +97,7 @@ def explorer_page() -> str:
 
 
 class Inert(Markup):
-    """Text that goes into a page as it is: the contents of a script or a style sheet, never from data."""
+    """Text that goes into a page as it is: a script, a style sheet or a drawing, never from data."""
 
 
 def in_script(values: Any) -> Inert:
@@ -234,24 +222,3 @@ def _figures(summary: Summary) -> dict[str, str]:
         for title, value in [(measure.title, result.value), *result.baselines.items()]:
             figures[free_label(title + unit, measure, figures)] = f"{value:.3f}"
     return figures
-
-
-def _curve(history: Sequence[Mapping[str, Any]]) -> Curve | None:
-    """The held-out score, or else the bound, against tokens seen; None with fewer than two values."""
-    titles = {"score": "Held-out nats per token", "bound": "Variational bound, nats per token"}
-    of_key = {key: [row for row in history if row.get(key) is not None] for key in titles}
-    key = next((key for key, rows in of_key.items() if len(rows) >= 2), None)
-    if key is None:
-        return None
-    tokens, values = ([float(row[name]) for row in of_key[key]] for name in ("n_tokens", key))
-    low, span, last = min(values), (max(values) - min(values)) or 1.0, max(tokens) or 1.0
-    dots = [
-        (
-            round(_MARGIN + (_CURVE_WIDTH - 2 * _MARGIN) * x / last, 1),
-            round(_MARGIN + (_CURVE_HEIGHT - 2 * _MARGIN) * (1 - (y - low) / span), 1),
-            f"{y:.3f} after {x:,.0f} tokens",
-        )
-        for x, y in zip(tokens, values, strict=True)
-    ]
-    points = " ".join(f"{x},{y}" for x, y, _ in dots)
-    return Curve(titles[key], points, dots, f"{values[0]:.3f}", f"{values[-1]:.3f}", f"{last:,.0f}")

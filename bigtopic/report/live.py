@@ -15,6 +15,7 @@ from bigtopic.evaluation.source import labels_of, top_words
 from bigtopic.evaluation.subject import CorpusOrPath
 from bigtopic.learning.events import Event
 from bigtopic.questions.words import shares_of
+from bigtopic.report.curve import curve_of
 from bigtopic.state.model import TopicModel
 from bigtopic.support import cards
 from bigtopic.support.numbers import is_whole
@@ -28,9 +29,10 @@ _WORDS = 8  # of a topic
 class LivePanel(Watch):
     """A callback that shows a model while it learns: `LDA(callbacks=[LivePanel(corpus)])`.
 
-    The panel has the phase, passes, tokens per second, the time left, the held-out score if there is one, what is
-    measured, and the words of the largest topics. The measurements are in `history_`, too, as `evaluate.Watch` records
-    them. The panel appears below the cell of a notebook that calls `fit`; elsewhere nothing is shown.
+    The panel has the phase, passes, tokens per second, the time left, the held-out score or the bound and its curve, if
+    there is one, what is measured, the words of the largest topics, and on a Dask client a link to its dashboard. The
+    measurements are in `history_`, too, as `evaluate.Watch` records them. The panel appears below the cell of a
+    notebook that calls `fit`; elsewhere nothing is shown.
 
     Parameters
     ----------
@@ -67,6 +69,8 @@ class LivePanel(Watch):
         """Forget what an earlier run has shown."""
         self._found: Mapping[str, float | None] = {}
         self._score: float | None = None
+        self._rows: list[dict[str, Any]] = []  # of the curve
+        self._dashboard: str | None = None
         self._topics: list[list[Any]] = []
         self._output: Any = None
         self._refreshed = 0.0
@@ -96,6 +100,9 @@ class LivePanel(Watch):
             self._phase_began = event
             if event.n_docs == 0 and event.step == 0:  # not a later phase, nor a run that is resumed
                 self._begin()
+            self._dashboard = event.dashboard
+        if event.score is not None or event.bound is not None:
+            self._rows.append({"score": event.score, "bound": event.bound, "n_tokens": event.n_tokens})
         self._score = self._score if event.score is None else event.score
         if event.kind != "round" or time.perf_counter() - self._refreshed > _SECONDS:
             self._show()
@@ -139,7 +146,12 @@ class LivePanel(Watch):
         if not any(label for _, label, *_ in rows):
             columns, rows = ["topic", "share", "words"], [[k, *others] for k, _, *others in rows]
         table = cards.scrolling(columns, rows) if rows else ""
-        return cards.card("Learning", cards.figures(self.figures()), table)
+        curve = curve_of(self._rows)
+        drawn = "" if curve is None else f"<div>{cards.shown(curve.title)}<br>{curve.svg}</div>"
+        dashboard = (
+            "" if self._dashboard is None else f"<p>{cards.link('Dask dashboard', self._dashboard)}</p>"
+        )
+        return cards.card("Learning", cards.figures(self.figures()), dashboard, drawn, table)
 
     def __repr__(self) -> str:
         return (

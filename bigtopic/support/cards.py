@@ -7,7 +7,7 @@ from html import escape
 
 from bigtopic.wording import printable
 
-__all__ = ["card", "figures", "framed", "lines", "scrolling", "shown"]
+__all__ = ["card", "figures", "framed", "lines", "link", "scrolling", "shown"]
 
 _LEFT = "style='text-align:left'"
 
@@ -47,6 +47,13 @@ def scrolling(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def lines(text: str) -> str:
     """A text in the lines that it has."""
     return f"<pre>{'<br>'.join(map(shown, text.splitlines()))}</pre>"
+
+
+def link(text: str, address: str) -> str:
+    """A link that leaves the notebook open; the address alone where it is not one of the web."""
+    if not address.startswith(("http://", "https://")):
+        return shown(address)
+    return f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer">{shown(text)}</a>'
 
 
 def framed(page: str) -> str:

@@ -182,3 +182,19 @@ def test_what_is_given_up_writes_nothing_afterwards(three_workers, tmp_path):
     before = sorted(tmp_path.iterdir())
     time.sleep(1.0)
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.distributed
+def test_the_dashboard_of_a_client_by_address():
+    """Dask's own property fails where its setting names a variable that is not set."""
+    import dask
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=":0") as one,
+        Client(one.scheduler_address, set_as_default=False) as client,
+    ):
+        assert cluster.dashboard_of(client) == client.dashboard_link != ""
+        with dask.config.set({"distributed.dashboard.link": "https://{NOT_A_VARIABLE}/status"}):
+            assert cluster.dashboard_of(client) is None
+    assert cluster.dashboard_of(None) is None

@@ -10,6 +10,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.learning.events import Event
 from bigtopic.report import LivePanel
 
 CORPUS = from_matrix(
@@ -59,6 +60,44 @@ def test_it_shows_phases_speed_scores_and_words_as_they_form(notebook):
         word = model.show_topic(int(k), 1)[0][0]
         assert word.replace("<", "&lt;").replace(">", "&gt;") in last and word not in last
     assert figures["time left"] == "" and any("s at most" in shown for shown in notebook.shown)
+
+
+def test_the_curve_is_drawn_from_two_scores_on_and_begins_anew(notebook):
+    panel = LivePanel(CORPUS)
+    own = {"method": "online-cvb0", "validation": 0.2, "max_iter": 3, "callbacks": [panel]}
+    model = LDA(3, **own, **HERE).fit(CORPUS)
+    scores = [row["score"] for row in model.history_ if row.get("score") is not None]
+    assert len(scores) > 1 and notebook.shown[-1].count("<circle") == len(scores)
+    assert f"<title>{scores[-1]:.3f} after " in notebook.shown[-1]
+    LDA(3, **own, **HERE).fit(CORPUS)
+    assert notebook.shown[-1].count("<circle") == len(scores)
+    LDA(3, **{**own, "validation": None}, **HERE).fit(CORPUS)
+    assert "<svg" not in notebook.shown[-1] and "dashboard" not in notebook.shown[-1]
+
+
+def test_a_bound_is_drawn_where_there_is_no_score(notebook):
+    LDA(3, method="vb", max_iter=3, callbacks=[LivePanel(CORPUS)], **HERE).fit(CORPUS)
+    assert "Variational bound" in notebook.shown[-1] and notebook.shown[-1].count("<circle") == 3
+
+
+def test_a_dashboard_is_linked_to_and_nothing_else(notebook):
+    panel = LivePanel(CORPUS)
+    for address, shown in (
+        ('http://a/"><script>', 'href="http://a/&quot;&gt;&lt;script&gt;"'),
+        ("javascript:alert(1)", "<bdi>javascript:alert(1)</bdi>"),
+    ):
+        panel(Event("start", 0, 0, 0.0, 0, 0, dashboard=address))
+        assert shown in notebook.shown[-1] and "<script" not in notebook.shown[-1]
+        assert "href='javascript" not in notebook.shown[-1] and 'href="javascript' not in notebook.shown[-1]
+
+
+@pytest.mark.distributed
+def test_on_a_client_there_is_its_dashboard(notebook, one_worker):
+    events = []
+    here = {**HERE, "client": one_worker, "callbacks": [LivePanel(CORPUS), events.append]}
+    LDA(3, method="online-cvb0", max_iter=1, **here).fit(CORPUS)
+    assert one_worker.dashboard_link.startswith("http") and events[0].dashboard == one_worker.dashboard_link
+    assert f'href="{one_worker.dashboard_link}"' in notebook.shown[-1]
 
 
 def test_nothing_is_shown_outside_of_notebooks_and_nothing_changes(capsys):

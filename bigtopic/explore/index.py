@@ -43,7 +43,7 @@ from bigtopic.storage.place import Place
 
 __all__ = ["Index", "index_of"]
 
-VERSION = 1
+VERSION = 2
 MOST_CELLS = 1 << 24  # topics times groups of all columns: 256 MiB for two sums in float64
 _MEMBERS = (
     "index.json", "documents.sqlite", "columns", "tally", "rows.npy", "to_corpus.npy", "to_theta.npy", "topics.npz",

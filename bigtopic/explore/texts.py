@@ -2,6 +2,9 @@
 
 documents   position (in the store of topics) and id
 texts       FTS5 without content: the words of ids and texts, by position in the corpus
+
+In scripts without spaces between words, each character is a word, in the index and in what is searched for, so any run
+of characters is found as a phrase. FTS5's own `trigram` would not find words of two characters, as most of Chinese are.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.text.segmentation import UNSPACED
 from bigtopic.errors import warn
 
 __all__ = ["MOST_COUNTED", "MOST_IDS", "Texts", "write_ids", "write_texts"]
@@ -25,6 +29,8 @@ MOST_IDS = 1000  # documents that are found by the beginning of their id
 _CACHE = 1 << 16  # KiB, while an index is written
 _SPAN = 1 << 18  # entries of documents whose texts are read at once
 _LAST = "\U0010ffff"
+_TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* Co M*'"  # marks are vowels in Thai and Hindi
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
 _PIECES = re.compile(r'"([^"]*)"|(\S+)')
 
 
@@ -59,8 +65,7 @@ def write_texts(path: Path, corpus: Corpus, tell: Callable[[int], object]) -> bo
     with closing(_new(path)) as database:
         try:
             database.execute(
-                "CREATE VIRTUAL TABLE texts USING "
-                "fts5(id, text, content='', tokenize='unicode61 remove_diacritics 2')"
+                f'CREATE VIRTUAL TABLE texts USING fts5(id, text, content="", tokenize="{_TOKENIZER}")'
             )
         except sqlite3.OperationalError:
             warn(
@@ -79,7 +84,8 @@ def write_texts(path: Path, corpus: Corpus, tell: Callable[[int], object]) -> bo
 def _texts(corpus: Corpus, tell: Callable[[int], object]) -> Iterator[tuple[str, str]]:
     """The id and text of each document, in stored order."""
     for part, start, stop in corpus.spans(_SPAN):
-        yield from zip(part.ids(start, stop).tolist(), part.texts(start, stop).tolist(), strict=True)
+        columns = part.ids(start, stop).tolist(), part.texts(start, stop).tolist()
+        yield from zip(*(map(_separated, column) for column in columns), strict=True)
         tell(stop - start)
 
 
@@ -149,8 +155,14 @@ class Texts:
 
 def _query(asked: str) -> str:
     """What FTS5 takes: every word or phrase in quotation marks, in which nothing has a meaning of its own."""
-    pieces = ["".join(found).replace('"', " ").replace("\0", " ") for found in _PIECES.findall(asked)]
+    found = ["".join(groups).replace('"', " ").replace("\0", " ") for groups in _PIECES.findall(asked)]
+    pieces = map(_separated, found)
     return " ".join(f'"{piece}"' for piece in pieces if any(map(str.isalnum, piece)))
+
+
+def _separated(text: str) -> str:
+    """The text with spaces around each character of a script that has none between words."""
+    return text if text.isascii() else _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", text)
 
 
 def _quoted(path: Path) -> str:

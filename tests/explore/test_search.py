@@ -1,11 +1,13 @@
 """Search by words, ids and conditions; whatever is typed is text and not a query."""
 
+from contextlib import closing
 from itertools import chain
 
 import numpy as np
 import pytest
 
 import bigtopic as bt
+from bigtopic.explore.texts import Texts, write_ids, write_texts
 
 from .conftest import AWKWARD, QUIET
 
@@ -159,3 +161,28 @@ def test_accents_of_words_do_not_matter_and_the_word_itself_comes_first(explored
         assert found("uberF") == found("über") == found("u\u0308ber") == ["Überfahrt"]
         assert found("resume") == ["résumé", "re\u0301sume\u0301s"]
         assert found("STRASSE") == ["straße"] and found("\u0301") == []
+
+
+UNSPACED = {
+    "zh": "我喜欢北京的天气。", "ja": "東京都の天気は、Python3入門データ", "spaced": "天 气", "th": "ข้าวผัดอร่อยมาก",
+    "th-white": "ขาวมาก", "ko": "한국어 텍스트", "hi": "हिन्दी भाषा", "fr": "résumé", "fr-marks": "re\u0301sume\u0301",
+    "rare-三": "\U00020021\U00020022",
+}  # fmt: skip
+FOUND = {
+    "天气": {"zh", "spaced"}, "北京": {"zh"}, "京天": set(), "喜欢 天气": {"zh"}, "天": {"zh", "ja", "spaced"},
+    "京都": {"ja"}, "都の天": {"ja"}, "データ": {"ja"}, "python3": {"ja"}, "python3入門": {"ja"}, "入門Python3": set(),
+    "ข้าว": {"th"}, "ขาว": {"th-white"}, "อร่อย": {"th"}, "한국어": {"ko"}, "국어": set(), "हिन्दी": {"hi"}, "हिन्द": set(),
+    "resume": {"fr", "fr-marks"}, "\U00020022": {"rare-三"}, "三": {"rare-三"},
+}  # fmt: skip
+
+
+def test_parts_of_texts_without_spaces_between_words(tmp_path):
+    """Any run of their characters is found, and words of other scripts as a whole."""
+    records = [{"id": name, "text": text} for name, text in UNSPACED.items()]
+    own = {"keep_text": True, "max_df": 1.0, "min_df": 1, "tokenizer": str.split, "shuffle": False, **QUIET}
+    corpus = bt.ingest(records, tmp_path / "corpus.zarr", **own)
+    write_ids(tmp_path / "texts.sqlite", [(0, [*UNSPACED])], lambda _: None)
+    write_texts(tmp_path / "texts.sqlite", corpus, lambda _: None)
+    with closing(Texts(tmp_path / "texts.sqlite")) as texts:
+        found = {asked: {[*UNSPACED][row] for row in texts.matching(asked)[0]} for asked in FOUND}
+    assert found == FOUND

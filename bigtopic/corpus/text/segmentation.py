@@ -33,6 +33,7 @@ __all__ = [
     "JOINERS",
     "PARAGRAPHS",
     "SENTENCE_END",
+    "UNSPACED",
     "Script",
     "canonical",
     "checked_division",
@@ -139,6 +140,9 @@ _SCRIPTS = (
     ),
     Script("Chinese", _HAN, 4, "tokenizer=rjieba.cut, of 'bigtopic[chinese]'"),
 )
+UNSPACED = "".join(dict.fromkeys(script.characters for script in _SCRIPTS))
+"""Characters of scripts without spaces between words, as in a set of a regular expression."""
+
 _KANA = re.compile("[\u3041-\u309f]")
 _LEAST = 0.25  # share of characters that are in the script: fewer are names in text of another language
 _JAPANESE = 0.05  # share of the characters that are hiragana: Chinese has none

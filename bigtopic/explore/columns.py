@@ -47,6 +47,7 @@ class Column:
     counts : documents of each value, int64 (n_values,)
     codes : int32 (n_docs,), -1 where the value is missing; None without codes
     is_date : whether it holds dates
+    indptr : int64 (n_docs + 1,) of authors: document d has the codes indptr[d]:indptr[d + 1]; None of other columns
     """
 
     name: str
@@ -55,10 +56,13 @@ class Column:
     counts: np.ndarray | None = None
     codes: np.ndarray | None = None
     is_date: bool = False
+    indptr: np.ndarray | None = None
 
     @property
     def kind(self) -> str:
-        """ "date", "number" or "text"."""
+        """ "date", "number", "text" or "authors"."""
+        if self.indptr is not None:
+            return "authors"
         return "date" if self.is_date else "number" if self.dtype in "if" else "text"
 
     @property
@@ -67,10 +71,10 @@ class Column:
         return self.values is not None and not self.is_date
 
     @property
-    def numbered(self) -> tuple[np.ndarray, int]:
-        """The codes, and how many there are, of a column that has them."""
+    def numbered(self) -> tuple[np.ndarray, int, np.ndarray | None]:
+        """The codes, how many there are, and `indptr`, of a column that has them."""
         assert self.codes is not None and self.values is not None
-        return self.codes, len(self.values)
+        return self.codes, len(self.values), self.indptr
 
     def shown(self) -> list[Any] | None:
         """The most frequent values; None of dates and of columns without codes."""

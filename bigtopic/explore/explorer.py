@@ -92,7 +92,7 @@ class Explorer:
                 "kind": column.kind,
                 "values": _plain(column.shown()) if column.name in summed else None,
             }
-            for column in index.columns
+            for column in [*index.columns, *(one for one in index.summed if one.kind == "authors")]
         ]
         return {
             "title": self._title,

@@ -5,7 +5,7 @@ FOLDER/<hash of model, topics and corpus>/
   index/              complete or absent; any number of processes may make it at the same time
     index.json        version, what it is of, and the columns
     documents.sqlite  ids, and words of texts, see `texts`
-    columns/          codes of the columns, see `columns`
+    columns/          codes of the columns, see `columns`, and of authors, see `authors`
     tally/            figures of the topics, see `tally`
     rows.npy          int64 (n_docs,), source rows
     to_corpus.npy, to_theta.npy    where each document of the store is in the corpus, and the other way round
@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, StoreError, argument
+from bigtopic.explore.authors import NAME, read_authors, stored_authors
 from bigtopic.explore.cached import keep_newest, opened_now
 from bigtopic.explore.columns import Column, coded, time_column
 from bigtopic.explore.tally import Tally, load_tally, save_tally, tally
@@ -65,7 +66,7 @@ class Index:
     store : the topics of the documents, as `open_topics` gives them
     corpus : the documents; None without one
     columns : `Column` of each
-    summed : the columns of the sums of the tally, the one of dates first
+    summed : the columns of the sums of the tally, first the one of dates, last the authors
     texts : ids and words
     tally : figures of the model's topics
     rows, to_corpus, to_theta : see the module; the last two are None without a corpus
@@ -156,7 +157,11 @@ def _make(place: Path) -> None:
 
 def _hash(model: Any, corpus: Corpus | None, theta: Any) -> str:
     """32 hexadecimal digits of what an index is of."""
-    documents = None if corpus is None else [corpus.fingerprint, corpus.has_text, corpus.has_ids]
+    documents = None
+    if corpus is not None:
+        authors = corpus.author_vocabulary  # names are not in the fingerprint of documents
+        names = None if authors is None else authors.fingerprint
+        documents = [corpus.fingerprint, corpus.has_text, corpus.has_ids, names]
     parts = [VERSION, model_identity(model._fitted()), documents, theta]
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -221,6 +226,11 @@ def _write(folder: Path, about: str, model: Any, store: Any, corpus: Corpus | No
             _check_same(to_theta, known, corpus)
         np.save(folder / "to_corpus.npy", to_corpus)
         np.save(folder / "to_theta.npy", to_theta)
+        if corpus.authors and NAME not in documents.columns:
+            with Progress("reading authors", corpus.n_docs, " docs", model.progress) as shown:
+                summed += _fitting(
+                    most, summed, read_authors(corpus, to_corpus, folder / "columns", shown.update)
+                )
         with Progress("indexing texts", corpus.n_docs, " docs", model.progress) as shown:
             write_texts(folder / "documents.sqlite", corpus, shown.update)
     with bar("adding up topics") as shown:
@@ -231,19 +241,23 @@ def _write(folder: Path, about: str, model: Any, store: Any, corpus: Corpus | No
         "version": VERSION,
         "of": about,
         "columns": [column.described() for column in columns],
-        "summed": [column.name for column in summed],
+        "summed": [column.name for column in summed if column.indptr is None],
+        "authors": next((column.described() for column in summed if column.indptr is not None), None),
     }
     (folder / "index.json").write_text(json.dumps(described), encoding="utf-8")
 
 
 def _summed(columns: list[Column], most: int) -> list[Column]:
     """The columns whose sums are kept: the time, then groups in order, at most so many values in all."""
-    time, found = time_column(columns), []
+    time, found = time_column(columns), list[Column]()
     for column in [*([] if time is None else [time]), *(one for one in columns if one.has_groups)]:
-        most -= len(column.values or ())
-        if most >= 0:
-            found.append(column)
+        found += _fitting(most, found, column)
     return found
+
+
+def _fitting(most: int, summed: Sequence[Column], column: Column) -> list[Column]:
+    """The column, if it and those before it have at most so many values together."""
+    return [column] if sum(len(one.values or ()) for one in (*summed, column)) <= most else []
 
 
 def _ids(documents: Corpus, rows: np.ndarray) -> Any:
@@ -310,6 +324,8 @@ def _opened(path: Path, about: str, store: Any, corpus: Corpus | None) -> Index 
         columns = [_column(path, i, one) for i, one in enumerate(described["columns"])]
         named = {column.name: column for column in columns}
         summed = [named[name] for name in described["summed"]]
+        if described["authors"] is not None:
+            summed.append(stored_authors(described["authors"], path / "columns"))
         figures = load_tally(path / "tally", len(summed))
         rows = np.load(path / "rows.npy", mmap_mode="r", allow_pickle=False)
         to_corpus = to_theta = None
@@ -321,6 +337,7 @@ def _opened(path: Path, about: str, store: Any, corpus: Corpus | None) -> Index 
         with np.load(path / "topics.npz", allow_pickle=False) as topics:
             similar, on_map = topics["similarity"], topics["places"]
         coded_ones = [column.codes for column in columns if column.codes is not None]
+        coded_ones += [column.indptr[1:] for column in summed if column.indptr is not None]
         lengths = {len(own) for own in (rows, figures.largest, *coded_ones)}
         if lengths != {store.n_docs} or len(similar) != store.n_components:
             return None

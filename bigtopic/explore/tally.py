@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.blocks import take_segments
 from bigtopic.questions.documents import leaders
 
 __all__ = ["KEPT", "Leading", "Stopped", "Sums", "Tally", "load_tally", "save_tally", "tally", "without_pass"]
@@ -114,7 +115,7 @@ class _Largest:
 
 def tally(
     store: Any,
-    columns: Sequence[tuple[np.ndarray, int]],
+    columns: Sequence[tuple[np.ndarray, int, np.ndarray | None]],
     tell: Callable[[int], object],
     groups: Sequence[Sequence[int]] | None = None,
     stopped: Callable[[], bool] = lambda: False,
@@ -124,7 +125,7 @@ def tally(
     Parameters
     ----------
     store : of topics
-    columns : codes of each column, (n_docs,), -1 for none, and how many there are
+    columns : see `Column.numbered`
     tell : called with numbers of documents that have been read
     groups : each topic of the store is in one; None for the topics themselves
     stopped : whether to end now
@@ -142,7 +143,7 @@ def tally(
     group_of = None if groups is None else group_numbers(groups, store.n_components)
     total, largest = np.zeros(n_topics), np.zeros(store.n_docs, _smallest_type(n_topics))
     best = _Largest(n_topics)
-    sums = [Sums(*np.zeros((2, n_topics, n))) for _, n in columns]
+    sums = [Sums(*np.zeros((2, n_topics, n))) for _, n, _ in columns]
     for start, (indptr, topics, shares) in store.batches():
         if stopped():
             raise Stopped
@@ -156,8 +157,13 @@ def tally(
         total += np.bincount(topics, weights=shares, minlength=n_topics)
         largest[start : start + n_docs] = leaders(own)
         best.add(topics, start + documents, shares)
-        for (codes, n), (of_shares, of_squares) in zip(columns, sums, strict=True):
-            _add(of_shares, of_squares, codes[start : start + n_docs][documents], topics, shares, n)
+        for (codes, n, of_document), (of_shares, of_squares) in zip(columns, sums, strict=True):
+            if of_document is None:
+                _add(of_shares, of_squares, codes[start : start + n_docs][documents], topics, shares, n)
+                continue
+            cuts, entries = take_segments(of_document, start + documents)
+            times = np.diff(cuts)
+            _add(of_shares, of_squares, codes[entries], topics.repeat(times), shares.repeat(times), n)
         tell(n_docs)
     return Tally(total / max(store.n_docs, 1), largest, best.found(), sums)
 

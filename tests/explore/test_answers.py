@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+import bigtopic as bt
 from bigtopic.questions.words import relevant_words
+
+from .conftest import QUIET
 
 
 def test_the_model(client, model, dense, asked, records):
@@ -125,6 +128,55 @@ def test_groups(client, model, theta, records, column):
     np.testing.assert_allclose(errors, np.array(list(wanted["standard_error"]))[order], atol=1e-9)
     assert "choose one of: " in client.refused("topic/1/groups", column="date")
     assert "did you mean 'kind'" in client.refused("topic/1/groups", column="kinds")
+
+
+AUTHORS = [
+    [],
+    ["Ida"],
+    ["Otto", "Bela <b>"],
+    ["Ida", "Otto"],
+    ["Olga"],
+    ["Otto"],
+    ["Ida"],
+    ["Otto"],
+]  # in turn
+N_DOCS_OF = {"Otto": 4, "Ida": 3, "Bela <b>": 1, "Olga": 1}  # of eight
+
+
+@pytest.mark.parametrize("most", [1000, 2])
+def test_groups_of_authors(explored, model, theta, records, dense, tmp_path, monkeypatch, most):
+    """From the definitions, also for merged topics; of many authors, those with most documents."""
+    monkeypatch.setattr("bigtopic.explore.authors.MOST_VALUES", most)
+    given = [{**one, "authors": AUTHORS[number % 8]} for number, one in enumerate(records)]
+    own = {"author_column": "authors", "max_df": 1.0, **QUIET}
+    corpus = bt.ingest(given, tmp_path / "authored.zarr", **own)
+    names = [*N_DOCS_OF][:most]
+
+    def check(client, shares):
+        found = client.answer("topic/1/groups", column="authors")
+        assert found["groups"] == names
+        for name, n, share, error in zip(names, *(found[of] for of in ("n", "share", "error")), strict=True):
+            theirs = shares[[name in one["authors"] for one in given]]
+            assert n == len(theirs) and share == pytest.approx(theirs.mean())
+            assert error == pytest.approx(theirs.std(ddof=1) / np.sqrt(n))
+
+    with explored(model, corpus, theta, folder=tmp_path / "index") as one:
+        check(one.client, dense[:, 1])
+        one.client.edit("merge", topics=[1, 4])
+        one.explorer.wait()
+        check(one.client, dense[:, 1] + dense[:, 4])
+        columns = {column["name"]: column for column in one.client.answer("model")["columns"]}
+        assert columns["authors"] == {"name": "authors", "kind": "authors", "values": names}
+        assert "no column 'authors'" in one.client.refused("documents", where="authors=Ida")
+
+
+def test_other_authors_have_another_index(explored, model, theta, records, tmp_path):
+    own = {"max_df": 1.0, **QUIET}
+    corpus = bt.ingest(records, tmp_path / "corpus.zarr", **own)
+    for names in (["Ida", "Otto"], ["Ida", "Bela"], ["Bela", "Ida"]):
+        corpus.with_authors({f"doc-{number}": [names[number % 3 > 1]] for number in range(20, 300)})
+        with explored(model, bt.open_corpus(corpus.url), theta, folder=tmp_path / "index") as one:
+            assert one.client.answer("topic/1/groups", column="authors")["groups"] == names
 
 
 def test_words(client, model):

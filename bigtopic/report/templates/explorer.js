@@ -148,7 +148,7 @@ async function start() {
   const names = (columns) => columns.map(({ name }) => element("option", { value: name }, printable(name)));
   byId("group-column").replaceChildren(...names(model.columns.filter(({ values }) => values !== null)
     .sort((a, b) => a.values.length - b.values.length)));
-  byId("filter-column").append(...names(model.columns));
+  byId("filter-column").append(...names(model.columns.filter(({ kind }) => kind !== "authors")));
   byId("freq").replaceChildren(...(model.freqs ?? []).map((freq) => element("option", {}, freq)));
   byId("freq").value = "";
   const application = new Application(answers, topicsOf(model));

@@ -97,8 +97,8 @@ class KernelResult(NamedTuple):
 
 @dataclass(frozen=True)
 class SliceLoop:
-    """A kernel's compiled loop over the documents of a slice: the bits of `run`, without document state, randomness,
-    document topics and statistics that are only offered.
+    """A kernel's compiled loop over the documents of a slice: the bits of `run`, without document state, topics of
+    documents and statistics that are only offered.
 
     Attributes
     ----------

@@ -32,9 +32,12 @@ GROWTH = 1.2  # of the updates from one point of our curve to the next
 SWEEPS = (10, 20, 50, 100, 200, 350, 500)  # of tomotopy's curve
 OURS, THEIRS = "bigtopic", "tomotopy"
 METHOD = "auto"
+ALL = 1 << 30  # candidates: more than there are topics
 SETTINGS: dict[str, dict[str, Any]] = {
     METHOD: {},
     "online phase alone": {"options": {"sampling.max_iter": 0}},
+    "all topics as candidates": {"options": {"candidates": ALL}},
+    "online phase alone with all topics": {"options": {"sampling.max_iter": 0, "candidates": ALL}},
     "steps of online-cvb0": {"options": {"learning_decay": 0.7, "end": 0.0}},
     "from random labels": {"method": "cgs", "max_iter": 40, "average": 0.5, "options": {"sweeps": 3}},
     "the last sample": {"options": {"sampling.average": 0.0}},
@@ -88,6 +91,9 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--systems", default=",".join(SYSTEMS), help="of the part peers")
+    parser.add_argument(
+        "--settings", default=",".join(SETTINGS), help=f"of the part ablation; {METHOD} is one of them"
+    )
     parser.add_argument("--draw", action="store_true", help="draw the curves of race into docs/images/")
     parser.add_argument("--fresh", action="store_true", help="measure again what is kept")
     results.add_option(parser)
@@ -104,7 +110,7 @@ def race(given: argparse.Namespace, name: str, corpus: Any) -> None:
     for heat in heats(given, name, corpus):
         ways[THEIRS].append(kept(given, name, heat, "race", THEIRS, their_way))
         ways[OURS].append(kept(given, name, heat, "race", OURS, own_way))
-    label = f"auto-{name}" + (f"-{given.topics}" if given.topics != 100 else "")
+    label = f"auto-{name}{_suffix(given)}"
     picture = None
     if given.draw:
         from plots import draw_ways
@@ -180,10 +186,10 @@ def apart(topics: list[np.ndarray]) -> str:
 
 def ablation(given: argparse.Namespace, name: str, corpus: Any) -> None:
     """`auto` with parts of it left out or replaced."""
-    ways: dict[str, list[Way]] = {label: [] for label in SETTINGS}
+    ways: dict[str, list[Way]] = {label: [] for label in given.settings.split(",")}
     for heat in heats(given, name, corpus):
-        for label, settings in SETTINGS.items():
-            measure = lambda h, told=settings: judged(h, own_fit(h, **told))  # noqa: E731
+        for label in ways:
+            measure = lambda h, told=SETTINGS[label]: judged(h, own_fit(h, **told))  # noqa: E731
             ways[label].append(kept(given, name, heat, "ablation", label, measure))
     own = np.array([way.measures() for way in ways[METHOD]])
     rows = [TABLE]
@@ -191,7 +197,12 @@ def ablation(given: argparse.Namespace, name: str, corpus: Any) -> None:
         end = np.array([way.measures() for way in found])
         rows.append(row(label, [way.whole for way in found], end, own - end if SETTINGS[label] else None))
     caption = f"{name}: {corpus.n_docs:,} documents; {given.topics} topics, means of {given.seeds} seeds"
-    results.report(given, f"auto-ablation-{name}", caption, rows, figures(ways))
+    results.report(given, f"auto-ablation-{name}{_suffix(given)}", caption, rows, figures(ways))
+
+
+def _suffix(given: argparse.Namespace) -> str:
+    """Of the label of a table."""
+    return "" if given.topics == 100 else f"-{given.topics}"
 
 
 PARTS: dict[str, Callable[[argparse.Namespace, str, Any], None]] = {

@@ -78,6 +78,8 @@ WHOLE_NUMBERS = {
     "sweeps": 1,
     "max_sweeps": 0,
     "patience": 1,
+    "candidates": 1,
+    "explored": 0,
 }
 
 

@@ -99,6 +99,16 @@ def test_bits_are_those_of_updates_one_by_one(method, made, monkeypatch):
     assert made == [8, 8, 5]
 
 
+def test_draws_are_those_of_updates_one_by_one(made, monkeypatch):
+    few = {"candidates": 1, "explored": 1}
+    run, model = setting(kernel="sparse_cvb0", inference="cvb0", options=few)
+    found = assert_bits_of_one_by_one(run, share_of(run), model, monkeypatch)
+    assert made == [8, 8, 5]
+    other = replace(run, settings=replace(run.settings, seed=run.settings.seed + 1))
+    assert changes(other, share_of(run), model).reports == found.reports
+    assert (changes(other, share_of(run), model).sums["topic_words"] != found.sums["topic_words"]).any()
+
+
 def test_a_topic_word_prior_for_each_topic(made, monkeypatch):
     run, model = setting()
     model.topic_words.set_prior(np.array([[0.1, 0.02, 0.3, 0.04]]))
@@ -148,7 +158,7 @@ def test_steps_that_are_not_known_before_are_made_one_by_one(made):
 
 
 @njit(**SLICE_LOOP)
-def _infinite(indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+def _infinite(seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
     for i in range(len(stats)):
         for k in range(stats.shape[1]):
             stats[i, k] = np.inf

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from bigtopic.kernels.support.collapsed import PAIR, by_length, sweep_pair
 from bigtopic.kernels.support.entry import (
     Call,
     State,
@@ -41,17 +42,15 @@ from bigtopic.kernels.support.entry import (
 )
 from bigtopic.kernels.support.expected_logs import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
-from bigtopic.kernels.support.vector import LANES, larger, load, prefetch, spread, store, total
+from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store, total
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
 
 __all__ = ["KERNEL", "run"]
 
-_PAIR = 2
 _AHEAD = 4  # words
 
-# In what follows i is a word's place in its document and j one of the two documents; `left` (2,) is how many words of
-# each a sweep visits, `factors` (2,) is c / sum(a) of the word visited last.
+# For i, j, `left` and `factors` see `support.collapsed.sweep_pair`.
 
 
 @inner
@@ -59,7 +58,7 @@ def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass
     """Add the words one after another to the mass, and copy their rows to `block`."""
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
     for i in range(max(left[0], left[1])):
-        for j in range(_PAIR):
+        for j in range(PAIR):
             if i >= left[j]:
                 continue
             before, word, ahead = max(i - 1, 0), words[i, j], words[min(i + _AHEAD, left[j] - 1), j]
@@ -75,29 +74,6 @@ def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass
                 store(shares, (i, j, k), share)
             weight = total(sums)
             # a word that no topic knows has no share
-            inverses[i, j] = one / weight if weight > 0 else zero
-            factors[j] = counts[i, j] * inverses[i, j]
-
-
-@inner
-def _sweep(left, counts, block, shares, inverses, mass, factors):
-    """Visit each word once more. Rounding may leave a mass below its share: the difference counts as zero."""
-    zero, one = mass.dtype.type(0), mass.dtype.type(1)
-    for i in range(max(left[0], left[1])):
-        for j in range(_PAIR):
-            if i >= left[j]:
-                continue
-            before, none = i - 1 if i > 0 else left[j] - 1, spread(zero)
-            inverse, count = spread(inverses[i, j]), spread(counts[i, j])
-            sums, factor = none, spread(factors[j])
-            for k in range(0, mass.shape[1], LANES):
-                own = load(mass, (j, k)) + factor * load(shares, (before, j, k))
-                old = inverse * load(shares, (i, j, k))
-                share = larger(own - old, none) * load(block, (i, j, k))
-                sums = sums + share
-                store(mass, (j, k), own - count * old)
-                store(shares, (i, j, k), share)
-            weight = total(sums)
             inverses[i, j] = one / weight if weight > 0 else zero
             factors[j] = counts[i, j] * inverses[i, j]
 
@@ -145,23 +121,6 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
     return dropped
 
 
-@inner
-def _by_length(indptr, order):
-    """order <- the documents, the shortest ones first; documents of equal length stay in order."""
-    longest = 0
-    for d in range(len(order)):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    places = np.zeros(longest + 2, np.int64)
-    for d in range(len(order)):
-        places[indptr[d + 1] - indptr[d] + 1] += 1
-    for length in range(longest):
-        places[length + 1] += places[length]
-    for d in range(len(order)):
-        length = indptr[d + 1] - indptr[d]
-        order[places[length]] = d
-        places[length] += 1
-
-
 @outer
 def _infer(
     indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
@@ -170,14 +129,14 @@ def _infer(
     """Returns sweeps, of all documents, and tokens of words that no topic knows."""
     n_docs, n_components = len(indptr) - 1, doc_topics.shape[1]  # no rows if the caller does not need them
     order, seen = np.empty(n_docs, np.int64), np.zeros(len(stats), np.bool_)
-    _by_length(indptr, order)  # a pair ends together
+    by_length(indptr, order)  # a pair ends together
     words, counts = np.empty(block.shape[:2], all_words.dtype), np.empty(block.shape[:2], block.dtype)
-    inverses, factors = np.empty(block.shape[:2], block.dtype), np.empty(_PAIR, block.dtype)
-    lengths, left = np.empty(_PAIR, np.int64), np.empty(_PAIR, np.int64)
+    inverses, factors = np.empty(block.shape[:2], block.dtype), np.empty(PAIR, block.dtype)
+    lengths, left = np.empty(PAIR, np.int64), np.empty(PAIR, np.int64)
     limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
-    for first in range(0, n_docs, _PAIR):
-        for j in range(_PAIR):
+    for first in range(0, n_docs, PAIR):
+        for j in range(PAIR):
             lengths[j], factors[j] = 0, 0
             if first + j < n_docs:
                 start = indptr[order[first + j]]
@@ -192,14 +151,14 @@ def _infer(
             if sweep == 0:
                 _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors)
             else:
-                _sweep(left, counts, block, shares, inverses, mass, factors)
-            for j in range(_PAIR):
+                sweep_pair(left, counts, block, shares, inverses, mass, factors)
+            for j in range(PAIR):
                 sweeps += left[j] > 0
                 if limit > 0 and left[j] > 0:
                     change = _change(j, left[j] - 1, n_components, shares, mass, factors, before)
                     if sweep > 0 and change < limit:
                         left[j] = 0
-        for j in range(min(_PAIR, n_docs - first)):
+        for j in range(min(PAIR, n_docs - first)):
             dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, seen, stats)
             if doc_topics.shape[0] > 0:
                 put_shares(mass[j], doc_topics[order[first + j]])
@@ -210,16 +169,16 @@ def _infer(
 
 
 @njit(**SLICE_LOOP)
-def _infer_slice(indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+def _infer_slice(seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
     """The loop of slices, see `types.SliceLoop`."""
     n_columns, max_sweeps = topic_words.shape[1], np.int64(options[0])
-    size = _PAIR * n_columns
+    size = PAIR * n_columns
     room = len(scratch) // size // 2 - 1
-    rows = scratch[: (2 * room + 2) * size].reshape((2 * room + 2, _PAIR, n_columns))
+    held = scratch[: (2 * room + 2) * size].reshape((2 * room + 2, PAIR, n_columns))
     doc_topics = np.empty((0, np.int64(options[2])), np.float32)
     figures[0], figures[1] = _infer(
         indptr, words, counts, topic_words, prior, max_sweeps, options[1],
-        rows[:room], rows[room : 2 * room], rows[2 * room], rows[2 * room + 1], stats, doc_topics,
+        held[:room], held[room : 2 * room], held[2 * room], held[2 * room + 1], stats, doc_topics,
     )  # fmt: skip
 
 
@@ -249,7 +208,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     """
     call = Call(docs, view, hyper, keeps=learns(hyper), filled=True)
     room = max(1, int(np.diff(docs.indptr).max(initial=1)))
-    scratch = buffers.empty((2 * room + 2, _PAIR, call.n_columns), call.dtype)
+    scratch = buffers.empty((2 * room + 2, PAIR, call.n_columns), call.dtype)
     max_sweeps, limit, _ = _options(hyper)
     sweeps, dropped = _infer(
         *call.inputs, call.prior(), int(max_sweeps), limit, scratch[:room], scratch[room : 2 * room], *scratch[-2:],
@@ -273,12 +232,12 @@ def _loop_options(hyper: Hyper) -> np.ndarray:
 
 
 def _loop_scratch(longest: int, n_columns: int) -> int:
-    return (2 * max(1, longest) + 2) * _PAIR * n_columns
+    return (2 * max(1, longest) + 2) * PAIR * n_columns
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Rows and shares of the words of two documents, and their masses before and after a sweep."""
-    rows = (2 * size.longest + 2) * _PAIR * size.columns["topic_words"] * 4
+    rows = (2 * size.longest + 2) * PAIR * size.columns["topic_words"] * 4
     return Scratch([rows, *topics_scratch(size)])
 
 

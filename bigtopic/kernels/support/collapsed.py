@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bigtopic.kernels.support.entry import inline, inner, outer
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES, double, load, load_part, prefetch, store, store_part
+from bigtopic.kernels.support.vector import (
+    LANES,
+    double,
+    larger,
+    load,
+    load_part,
+    prefetch,
+    spread,
+    store,
+    store_part,
+    total,
+)
 
-__all__ = ["ask", "begin", "keep", "remembered", "stay"]
+__all__ = ["PAIR", "ask", "begin", "by_length", "keep", "remembered", "stay", "sweep_pair"]
+
+PAIR = 2  # documents whose words are visited by turns: the sum and the division of one keep the other waiting
 
 _LINE = 8  # numbers in a cache line
 
@@ -56,3 +71,50 @@ def keep(row, k, n, numbers):
         store(row, k, numbers)
     else:
         store_part(row, k, n - k, numbers)
+
+
+@inner
+def by_length(indptr, order):
+    """order <- the documents, the shortest ones first; documents of equal length stay in order."""
+    longest = 0
+    for d in range(len(order)):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    places = np.zeros(longest + 2, np.int64)
+    for d in range(len(order)):
+        places[indptr[d + 1] - indptr[d] + 1] += 1
+    for length in range(longest):
+        places[length + 1] += places[length]
+    for d in range(len(order)):
+        length = indptr[d + 1] - indptr[d]
+        order[places[length]] = d
+        places[length] += 1
+
+
+@inner
+def sweep_pair(left, counts, block, shares, inverses, mass, factors):
+    """Visit each word of two documents once more, against fixed topics. Rounding may leave a mass below its share: the
+    difference counts as zero.
+
+    i is a word's place in its document and j one of the documents. `left` (2,) is how many words of each are visited,
+    `block` (n, 2, n_columns) the rows of the words, `inverses[i, j] * shares[i, j]` a word's responsibilities, `mass`
+    (2, n_columns) is prior and expected counts but for the word visited last, and `factors` (2,) is count times inverse
+    of that word.
+    """
+    zero, one = mass.dtype.type(0), mass.dtype.type(1)
+    for i in range(max(left[0], left[1])):
+        for j in range(PAIR):
+            if i >= left[j]:
+                continue
+            before, none = i - 1 if i > 0 else left[j] - 1, spread(zero)
+            inverse, count = spread(inverses[i, j]), spread(counts[i, j])
+            sums, factor = none, spread(factors[j])
+            for k in range(0, mass.shape[1], LANES):
+                own = load(mass, (j, k)) + factor * load(shares, (before, j, k))
+                old = inverse * load(shares, (i, j, k))
+                share = larger(own - old, none) * load(block, (i, j, k))
+                sums = sums + share
+                store(mass, (j, k), own - count * old)
+                store(shares, (i, j, k), share)
+            weight = total(sums)
+            inverses[i, j] = one / weight if weight > 0 else zero
+            factors[j] = counts[i, j] * inverses[i, j]

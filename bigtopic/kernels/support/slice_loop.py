@@ -26,11 +26,13 @@ def _read(dtype, n_axes=1):
     return types.Array(dtype, n_axes, "C", readonly=True)
 
 
-# (indptr (n_docs + 1,), words (nnz,), counts (nnz,), rows of the view (n_words, n_columns), prior (n_columns,),
-# options (n,), scratch (n,), statistics (n_words, n_columns), figures (n,)); the last three are written
+# (seed, source rows of the documents (n_docs,), indptr (n_docs + 1,), words (nnz,), counts (nnz,), rows of the view
+# (n_words, n_columns), prior (n_columns,), options (n,), scratch (n,), statistics (n_words, n_columns), figures (n,));
+# the last three are written
 SIGNATURE = types.void(
-    _read(types.int64), _read(types.int32), _read(types.float32), _read(types.float32, 2), _read(types.float32),
-    _read(types.float64), types.float32[::1], types.float32[:, ::1], types.float64[::1],
+    types.int64, _read(types.int64), _read(types.int64), _read(types.int32), _read(types.float32),
+    _read(types.float32, 2), _read(types.float32), _read(types.float64), types.float32[::1], types.float32[:, ::1],
+    types.float64[::1],
 )  # fmt: skip
 
 

@@ -25,6 +25,8 @@ __all__ = [
     "N_DOCS",
     "N_ENTRIES",
     "N_IDS",
+    "ROWS",
+    "SEED",
     "WORDS",
     "scaled_rows",
     "scatter_rows",
@@ -32,8 +34,8 @@ __all__ = [
     "update",
 ]
 
-# Columns of the table of updates: addresses of the arrays of their documents, and their lengths
-INDPTR, WORDS, COUNTS, IDS, N_DOCS, N_ENTRIES, N_IDS, N_COLUMNS = range(8)
+# Columns of the table of updates: the seed, addresses of the arrays of their documents, and their lengths
+SEED, ROWS, INDPTR, WORDS, COUNTS, IDS, N_DOCS, N_ENTRIES, N_IDS, N_COLUMNS = range(10)
 
 NOT_AT_ONCE = -1  # in place of the number of documents
 
@@ -113,6 +115,7 @@ def update(
         _linear_mean(scale, sums, prior, prior_totals, linear)
         gather_linear(raw, linear[0], linear[1], linear[2], ids, rows[:n_ids])
         arguments = (
+            row[SEED], carray(pointer(row[ROWS]), row[N_DOCS], np.int64),
             carray(pointer(row[INDPTR]), row[N_DOCS] + 1, np.int64),
             carray(pointer(row[WORDS]), n_entries, np.int32), carray(pointer(row[COUNTS]), n_entries, np.float32),
             rows[:n_ids], doc_prior, options, scratch, found, figures[u],

@@ -10,7 +10,7 @@ from bigtopic.kernels.support.entry import frozen, padded_prior
 from bigtopic.kernels.support.slice_loop import address, address_of
 from bigtopic.learning.estep import Prepared, with_params
 from bigtopic.learning.replicas import _kernels
-from bigtopic.learning.rounds import factors_of, knows_factors
+from bigtopic.learning.rounds import factors_of, iteration_of, knows_factors
 from bigtopic.learning.run import Settings, Work
 from bigtopic.parallel.prometheus import count
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -62,7 +62,10 @@ class UpdatesAtOnce:
         self._array, self._cursors, self._missed, self._settings = array, cursors, missed, settings
         # One slice each; others are merged first
         self._documents = [documents[rnd.slices[0]] if len(rnd.slices) == 1 else None for rnd in rounds]
-        self._table = np.array([_row(one, array) for one in self._documents])
+        seeds = [iteration_of(cursor, 1, settings).seed for cursor in cursors]
+        self._table = np.array(
+            [_row(one, array, seed) for one, seed in zip(self._documents, seeds, strict=True)]
+        )
         self._factors = np.array([self._factor(number) for number in range(len(rounds))]).T.copy()
         self._names, self._figures = loop.figures, np.zeros((len(rounds), len(loop.figures)))
         n_ids = max(0, *self._table[:, _kernels.N_IDS].tolist())
@@ -110,7 +113,7 @@ class UpdatesAtOnce:
         return RoundReport(self._cursors[number], documents.docs.n_docs, documents.n_tokens, info)
 
 
-def _row(documents: Prepared | None, array: LazyArray) -> list[int]:
+def _row(documents: Prepared | None, array: LazyArray, seed: int) -> list[int]:
     row = [0] * _kernels.N_COLUMNS
     row[_kernels.N_DOCS] = _kernels.NOT_AT_ONCE
     if documents is None:
@@ -118,20 +121,18 @@ def _row(documents: Prepared | None, array: LazyArray) -> list[int]:
     docs, ids = documents.docs, documents.axes[array.axis]
     assert ids is not None
     arrays = {
+        _kernels.ROWS: docs.rows,
         _kernels.INDPTR: docs.indptr,
         _kernels.WORDS: docs.words,
         _kernels.COUNTS: docs.counts,
         _kernels.IDS: ids,
     }
-    types = {_kernels.INDPTR: np.int64, _kernels.COUNTS: FLOAT}
+    types = {_kernels.ROWS: np.int64, _kernels.INDPTR: np.int64, _kernels.COUNTS: FLOAT}
     for column, values in arrays.items():
         assert values.dtype == types.get(column, np.int32) and values.flags.c_contiguous
         row[column] = address(values)
-    row[_kernels.N_DOCS], row[_kernels.N_ENTRIES], row[_kernels.N_IDS] = (
-        docs.n_docs,
-        len(docs.words),
-        len(ids),
-    )
+    sizes = docs.n_docs, len(docs.words), len(ids)
+    row[_kernels.SEED], row[_kernels.N_DOCS], row[_kernels.N_ENTRIES], row[_kernels.N_IDS] = seed, *sizes
     return row
 
 

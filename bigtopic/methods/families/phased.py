@@ -6,22 +6,18 @@ from dataclasses import replace
 
 from bigtopic.methods.families import collapsed, sampling
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.schemes.interpolate import Interpolate
 
 __all__ = ["METHODS"]
 
 _BY_NAME = {method.name: method for method in (*collapsed.METHODS, *sampling.METHODS)}
 
-# Steps that stay large shake topics out of poor optima; at the end of the phase they fall, and topics settle.
 _ONLINE = replace(
     _BY_NAME["online-cvb0"],
     name="auto",
+    kernel="sparse_cvb0",
+    inference="cvb0",
     phase="online",
-    schemes={
-        TOPIC_WORDS: Interpolate(
-            learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
-        )
-    },
+    schemes={TOPIC_WORDS: collapsed.STEPS_THAT_END_SMALL},
     summary="online-cvb0 with larger steps, then collapsed Gibbs sampling; the default",
     complexity="as online-cvb0, then topics of its document per token and sweep, and 2 bytes per token on disk, twice; "
     "beyond 40 million tokens as online-cvb0",

@@ -1,0 +1,335 @@
+"""Zero-order collapsed variational inference (CVB0) of a few topics of each document, with the topics held fixed.
+
+A document of n tokens cannot have tokens of more than n topics, however many the model has. Its words propose the
+topics that it may have: each of its tokens, of the first four of a word, draws one from
+
+    q_v(k) = W_vk / sum_j W_vj
+
+which is p(k | v) where no topic is more likely than another, and `explored` topics are drawn evenly. The document's
+*candidates* are the topics that were drawn most often; of those drawn equally often, the ones that rarer words drew.
+Then, as in `cvb0`, for each distinct word v, with count c and responsibilities r, in `max_doc_update_iter` sweeps
+
+    a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
+    N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
+
+Other topics have N_k = 0. In a model with at most twice as many topics as `candidates`, all are candidates, and the
+results are those of `cvb0`. The expected number of draws of a topic is the first step of expectation-maximisation from
+equal shares; that draws are few lets topics part sooner.
+
+Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
+sums over blocks of topics.
+
+References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7; Lücke and
+Eggert (2010), "Expectation truncation and the benefits of preselection in training generative models", for
+responsibilities of few preselected states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic.kernels.support.collapsed import PAIR, by_length, sweep_pair
+from bigtopic.kernels.support.entry import (
+    Call,
+    State,
+    inner,
+    learns,
+    outer,
+    whole_number,
+)
+from bigtopic.kernels.support.expected_logs import expected_logs_of_topics, topics_scratch
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.slice_loop import SLICE_LOOP
+from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store, total
+from bigtopic.support import buffers
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
+
+__all__ = ["DRAWS", "KERNEL", "run"]
+
+DRAWS = 4  # of a word of a document at most
+_AHEAD = 2  # words
+
+
+@inner
+def _add_up_blocks(topic_words, sums):
+    """sums[v, b] <- the sum of W_vk over the topics of the blocks up to b."""
+    for v in range(sums.shape[0]):
+        running, ahead = sums.dtype.type(0), min(v + _AHEAD, sums.shape[0] - 1)
+        for b in range(sums.shape[1]):
+            prefetch(topic_words, ahead, b * LANES)
+            running += total(load(topic_words, (v, b * LANES)))
+            sums[v, b] = running
+
+
+@inner
+def _draw(u, row, sums, n_components):
+    """The topic at which the sums of the row exceed u of the whole; rounding may leave the last of its block."""
+    target, low, high = u * sums[sums.shape[0] - 1], 0, sums.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    rest = target - (sums[low - 1] if low > 0 else 0)
+    last = min((low + 1) * LANES, n_components) - 1
+    for k in range(low * LANES, last):
+        rest -= row[k]
+        if rest < 0:
+            return k
+    return last
+
+
+@inner
+def _propose(topic, drawn, n_drawn, times):
+    """Count a draw of a topic; returns how many topics were drawn."""
+    if times[topic] == 0:
+        drawn[n_drawn] = topic
+        n_drawn += 1
+    times[topic] += 1
+    return n_drawn
+
+
+@inner
+def _choose(drawn, n_drawn, times, candidates):
+    """The topics that were drawn most often, in the order of their first draws; clears how often they were. Returns how
+    many there are."""
+    n, most, level = 0, 0, 0
+    for j in range(n_drawn):
+        most = max(most, times[drawn[j]])
+    while most > 0 and n < candidates.shape[0]:
+        level, most = most, 0
+        for j in range(n_drawn):
+            often = times[drawn[j]]
+            if often == level and n < candidates.shape[0]:
+                candidates[n] = drawn[j]
+                n += 1
+            elif often < level:
+                most = max(most, often)
+    for j in range(n_drawn):
+        times[drawn[j]] = 0
+    return n
+
+
+@inner
+def _find_candidates(row_key, words, counts, topic_words, sums, n_explored, drawn, times, candidates):
+    """The candidates of a document; returns how many there are."""
+    n_components, n_words, n_drawn = times.shape[0], words.shape[0], 0
+    if candidates.shape[0] == n_components:
+        for k in range(n_components):
+            candidates[k] = k
+        return n_components
+    for i in range(n_words - 1, -1, -1):
+        row, own = topic_words[words[i]], sums[words[i]]
+        if own[own.shape[0] - 1] > 0:
+            for j in range(min(np.int64(np.ceil(counts[i])), DRAWS)):
+                topic = _draw(uniform(row_key, i * DRAWS + j), row, own, n_components)
+                n_drawn = _propose(topic, drawn, n_drawn, times)
+    for j in range(n_explored):
+        topic = np.int64(uniform(row_key, n_words * DRAWS + j) * n_components)
+        n_drawn = _propose(min(topic, n_components - 1), drawn, n_drawn, times)
+    return _choose(drawn, n_drawn, times, candidates)
+
+
+@inner
+def _gather(j, words, counts, topic_words, candidates, n, prior, width, all_counts, block, shares, mass):
+    """Copy the weights of the candidates and their prior for the document j of a pair, which has no shares yet."""
+    zero = block.dtype.type(0)
+    for t in range(width):
+        mass[j, t] = prior[candidates[t]] if t < n else zero
+    for i in range(words.shape[0]):
+        all_counts[i, j], row = counts[i], topic_words[words[i]]
+        for t in range(n):
+            block[i, j, t] = row[candidates[t]]
+        for t in range(n, width):
+            block[i, j, t] = zero
+        for t in range(0, width, LANES):
+            store(shares, (i, j, t), spread(zero))
+
+
+@inner
+def _add(j, words, counts, candidates, n, shares, inverses, prior, mass, stats):
+    """Add the statistics of a document; its mass is summed anew, without errors of differences. Returns the tokens of
+    words that no candidate knows."""
+    dropped = 0.0
+    for t in range(n):
+        mass[j, t] = prior[candidates[t]]
+    for i in range(words.shape[0]):
+        own, factor = stats[words[i]], counts[i] * inverses[i, j]
+        dropped += counts[i] if inverses[i, j] == 0 else 0.0
+        for t in range(n):
+            tokens = factor * shares[i, j, t]
+            own[candidates[t]] += tokens
+            mass[j, t] += tokens
+    return dropped
+
+
+@outer
+def _infer(
+    seed, rows, indptr, all_words, all_counts, topic_words, prior, n_components, n_candidates, n_explored, n_sweeps,
+    block, shares, stats, doc_topics,
+):  # fmt: skip
+    """Returns sweeps, of all documents, and tokens of words that no candidate knows."""
+    n_docs, room, width, dtype = rows.shape[0], block.shape[0], block.shape[2], block.dtype
+    n_summed = topic_words.shape[0] if n_candidates < n_components else 0
+    sums = np.empty((n_summed, topic_words.shape[1] // LANES), dtype)
+    drawn, times = np.empty(room * DRAWS + n_explored, np.int64), np.zeros(n_components, np.int64)
+    candidates, n_found = np.zeros((PAIR, width), np.int64), np.zeros(PAIR, np.int64)
+    counts, inverses, mass = (
+        np.empty((room, PAIR), dtype),
+        np.empty((room, PAIR), dtype),
+        np.empty((PAIR, width), dtype),
+    )
+    left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
+    sweeps, dropped = 0, 0.0
+    by_length(indptr, order)  # a pair ends together
+    _add_up_blocks(topic_words, sums)
+    stats[:] = 0
+    for first in range(0, n_docs, PAIR):
+        n_pair = min(PAIR, n_docs - first)
+        left[:], factors[:], inverses[:] = 0, 0, 0
+        for j in range(n_pair):
+            d = order[first + j]
+            own = slice(indptr[d], indptr[d + 1])
+            words, left[j] = all_words[own], indptr[d + 1] - indptr[d]
+            n_found[j] = _find_candidates(
+                key(seed, rows[d]), words, all_counts[own], topic_words, sums, n_explored, drawn, times,
+                candidates[j, :n_candidates],
+            )  # fmt: skip
+            _gather(
+                j, words, all_counts[own], topic_words, candidates[j], n_found[j], prior, width,
+                counts, block, shares, mass,
+            )  # fmt: skip
+            sweeps += n_sweeps if left[j] > 0 else 0
+        for _ in range(n_sweeps):
+            sweep_pair(left, counts, block, shares, inverses, mass, factors)
+        for j in range(n_pair):
+            d = order[first + j]
+            own = slice(indptr[d], indptr[d + 1])
+            dropped += _add(
+                j,
+                all_words[own],
+                all_counts[own],
+                candidates[j],
+                n_found[j],
+                shares,
+                inverses,
+                prior,
+                mass,
+                stats,
+            )
+            if doc_topics.shape[0] > 0:
+                _put_topics(prior, candidates[j, : n_found[j]], mass[j], doc_topics[d])
+    return sweeps, dropped
+
+
+@inner
+def _put_topics(prior, candidates, mass, doc_topics):
+    """The document's topics: prior and tokens, divided by their sum."""
+    whole = 0.0
+    for k in range(doc_topics.shape[0]):
+        doc_topics[k] = prior[k]
+    for t in range(candidates.shape[0]):
+        doc_topics[candidates[t]] = mass[t]
+    for k in range(doc_topics.shape[0]):
+        whole += doc_topics[k]
+    for k in range(doc_topics.shape[0]):
+        doc_topics[k] /= whole
+
+
+@njit(**SLICE_LOOP)
+def _infer_slice(seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+    """The loop of slices, see `types.SliceLoop`."""
+    n_sweeps, n_candidates, n_explored, n_components = [np.int64(option) for option in options]
+    width = (n_candidates + LANES - 1) // LANES * LANES
+    room = len(scratch) // (2 * PAIR * width)
+    size, doc_topics = room * PAIR * width, np.empty((0, n_components), np.float32)
+    figures[0], figures[1] = _infer(
+        seed, rows, indptr, words, counts, topic_words, prior, n_components, n_candidates, n_explored, n_sweeps,
+        scratch[:size].reshape((room, PAIR, width)), scratch[size : 2 * size].reshape((room, PAIR, width)), stats,
+        doc_topics,
+    )  # fmt: skip
+
+
+def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) -> KernelResult:
+    """Infer the topics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; authors are ignored
+    view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
+    hyper : for its options see `KERNEL`
+    seed : with a document's source row, the key of its draws
+    state : unused, the algorithm keeps nothing
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics (n_docs, n_components) if
+        wanted; info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no candidate knows).
+
+    Raises
+    ------
+    SettingError
+        When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
+        whole number.
+    """
+    call = Call(docs, view, hyper, keeps=learns(hyper), filled=True)
+    n_sweeps, n_candidates, n_explored, n_components = _options(hyper)
+    longest, width = max(1, int(np.diff(docs.indptr).max(initial=1))), -(-n_candidates // LANES) * LANES
+    sweeps, dropped = _infer(
+        int(seed), call.rows, *call.inputs, call.prior(), n_components, n_candidates, n_explored, n_sweeps,
+        *buffers.empty((2, longest, PAIR, width), call.dtype), *call.outputs,
+    )  # fmt: skip
+    if call.learns:
+        call.stats["doc_topic_prior"] = expected_logs_of_topics(
+            docs, call.topic_words, call.doc_topics, hyper.doc_topic_prior, seed
+        )
+    return call.result({"iterations": sweeps, "dropped_tokens": dropped})
+
+
+def _options(hyper: Hyper) -> tuple[int, int, int, int]:
+    """Sweeps, candidates, topics drawn evenly, and topics. Raises SettingError like `run`."""
+    sweeps, candidates = (
+        whole_number(hyper.options, name, 1) for name in ("max_doc_update_iter", "candidates")
+    )
+    n = hyper.n_components
+    return sweeps, n if n <= 2 * candidates else candidates, whole_number(hyper.options, "explored", 0), n
+
+
+def _loop_options(hyper: Hyper) -> np.ndarray:
+    return np.array(_options(hyper), np.float64)
+
+
+def _loop_scratch(longest: int, n_columns: int) -> int:
+    return max(1, longest) * 2 * PAIR * n_columns
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Weights and shares of the words of two documents, and sums over blocks of topics."""
+    n_columns = size.columns["topic_words"]
+    block = 2 * PAIR * size.longest * min(n_columns, 2 * whole_number(options, "candidates", 1) + LANES) * 4
+    return Scratch([block, *topics_scratch(size)], size.rows["topic_words"] * (n_columns // LANES) * 4)
+
+
+KERNEL = Kernel(
+    name="sparse_cvb0",
+    run=run,
+    views={"topic_words": "mean"},
+    statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
+    options={"max_doc_update_iter": 5, "candidates": 32, "explored": 4},
+    meanings={
+        "max_doc_update_iter": "sweeps over a document, from 1",
+        "candidates": "topics that a document can have at most, from 1; all, of a model with up to twice as many",
+        "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
+    },
+    scratch=_scratch,
+    paper="Asuncion et al. 2009; Lücke and Eggert 2010",
+    loop=SliceLoop(_infer_slice, _loop_options, _loop_scratch, ("iterations", "dropped_tokens")),
+)

@@ -300,6 +300,13 @@ PAPERS = {
     Retrieval},
   year = {1999}
 }""",
+    "Lücke and Eggert 2010": """@article{lucke2010expectation,
+  author = {L{\"u}cke, J{\"o}rg and Eggert, Julian},
+  title = {Expectation Truncation and the Benefits of Preselection in Training Generative Models},
+  journal = {Journal of Machine Learning Research},
+  volume = {11},
+  year = {2010}
+}""",
     "Mimno, Hoffman, Blei 2012": """@inproceedings{mimno2012sparse,
   author = {Mimno, David and Hoffman, Matthew D. and Blei, David M.},
   title = {Sparse Stochastic Inference for Latent {Dirichlet} Allocation},

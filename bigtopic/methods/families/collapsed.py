@@ -9,7 +9,7 @@ from bigtopic.models.lda import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES, TOPIC_
 from bigtopic.schemes.add import Add, DecayAdd
 from bigtopic.schemes.interpolate import Interpolate
 
-__all__ = ["METHODS", "STEPS_THAT_END_SMALL"]
+__all__ = ["METHODS"]
 
 # Every token is counted when its document is first seen.
 _NOTHING = {TOPIC_WORDS: ("uniform", 0.0)}
@@ -34,11 +34,6 @@ _FITTED = {
     "topic_word_prior": Formula("max(1/K, 0.35/sqrt(K))", _by_root),
 }
 
-# Steps that stay large shake topics out of poor optima; at the end of a run they fall, and topics settle.
-STEPS_THAT_END_SMALL = Interpolate(
-    learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
-)
-
 _kept = partial(Method, batch_size=20_000, slice_size=10_000, max_iter=100, init=_NOTHING, inference="cvb0")
 
 METHODS = (
@@ -60,7 +55,12 @@ METHODS = (
     Method(
         "sparse-cvb0",
         "sparse_cvb0",
-        {TOPIC_WORDS: STEPS_THAT_END_SMALL},
+        # Steps that stay large shake topics out of poor optima; at the end of a run they fall, and topics settle.
+        {
+            TOPIC_WORDS: Interpolate(
+                learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
+            )
+        },
         batch_size=500,
         least_rounds=20,
         max_iter=5,
@@ -71,7 +71,7 @@ METHODS = (
         summary="online zero-order collapsed variational inference of the topics that a document's words propose",
         complexity="C I per distinct word, C = 32 topics at most; K per distinct word of a slice",
         use="hundreds of topics and more; short texts",
-        paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013, candidates of Lücke & Eggert 2010",
+        paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013, candidates of Lücke and Eggert 2010",
     ),
     Method(
         "scvb0",

@@ -5,24 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bigtopic.methods.families import collapsed, sampling
-from bigtopic.models.lda import TOPIC_WORDS
 
 __all__ = ["METHODS"]
 
 _BY_NAME = {method.name: method for method in (*collapsed.METHODS, *sampling.METHODS)}
 
 _ONLINE = replace(
-    _BY_NAME["online-cvb0"],
+    _BY_NAME["sparse-cvb0"],
     name="auto",
-    kernel="sparse_cvb0",
-    inference="cvb0",
     phase="online",
-    schemes={TOPIC_WORDS: collapsed.STEPS_THAT_END_SMALL},
-    summary="online-cvb0 with larger steps, then collapsed Gibbs sampling; the default",
-    complexity="as online-cvb0, then topics of its document per token and sweep, and 2 bytes per token on disk, twice; "
-    "beyond 40 million tokens as online-cvb0",
+    summary="sparse-cvb0, then collapsed Gibbs sampling; the default",
+    complexity="as sparse-cvb0, then topics of its document per token and sweep, and 2 bytes per token on disk, twice; "
+    "beyond 40 million tokens as sparse-cvb0",
     use="first choice for most corpora",
-    paper="Asuncion et al. 2009; Foulds et al. 2013; Griffiths and Steyvers 2004",
+    paper="Asuncion et al. 2009; Foulds et al. 2013; Lücke and Eggert 2010; Griffiths and Steyvers 2004",
     aliases=(),
 )
 _SAMPLING = replace(

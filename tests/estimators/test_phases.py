@@ -68,7 +68,7 @@ def test_partial_fit_goes_on_from_the_mean_of_the_sampling_phase(fitted):
     np.testing.assert_allclose(model.get_topics(), topics, rtol=1e-5)
     statistics = found.topic_words.raw * found.topic_words.scale
     assert statistics.sum() == pytest.approx(X.sum(), rel=1e-3) == tokens
-    assert found.method.load_kernel().name == "cvb0"
+    assert found.method.load_kernel().name == "sparse_cvb0"
 
 
 def test_partial_fit_from_scratch_is_the_first_phase_alone():
@@ -155,7 +155,7 @@ def test_merged_topics_go_on(fitted):
     expected = fitted.get_topics()[2:]
     assert np.abs(merged.get_topics()[1:] - expected).max() < 0.01
     merged.partial_fit(X[:64])
-    assert merged._model.cursor.phase == 0 and merged._model.method.kernel == "cvb0"
+    assert merged._model.cursor.phase == 0 and merged._model.method.kernel == "sparse_cvb0"
     assert len(merged.topics()) == 3
 
 

@@ -13,8 +13,8 @@ Then, as in `cvb0`, for each distinct word v, with count c and responsibilities 
     N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
 
 Other topics have N_k = 0. In a model with at most twice as many topics as `candidates`, all are candidates, and the
-results are those of `cvb0`. The expected number of draws of a topic is the first step of expectation-maximisation from
-equal shares; that draws are few lets topics part sooner.
+kernel computes what `cvb0` does. The expected number of draws of a topic is the first step of expectation-maximisation
+from equal shares; that draws are few lets topics part sooner.
 
 Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
 sums over blocks of topics.

@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import browsing
 import hosts
+from thinning import thin
 
 # Shells start what is in the background with Ctrl-C ignored, and then nothing here could interrupt a run.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -88,6 +89,11 @@ def _compile_in_turns(locks: IO[bytes]) -> None:
                 fcntl.lockf(locks, fcntl.LOCK_UN, 1, place)
 
     Dispatcher.compile = in_turns
+
+
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    thin(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -221,15 +221,7 @@ def check_cuts(
                 assert here.cursor.round in cuts(run, here.cursor.pass_number)
 
 
-def methods_and_executors() -> Iterator[Any]:
-    """Every method on five threads; by default one of each kind in the other ways."""
-    for name in METHODS:
-        for how, make in MAKES.items():
-            others = name not in KINDS and how != "threads, 5"
-            yield pytest.param(name, make, id=f"{name}-{how}", marks=pytest.mark.slow if others else ())
-
-
-@pytest.mark.parametrize(("name", "make"), [*methods_and_executors()])
+@pytest.mark.parametrize("name", METHODS)
 def test_every_yield_is_that_of_the_plain_loop(name, make, documents, truth):
     """Params and reports, over several passes."""
     check_all(name, *begin(METHODS[name], documents), make, truth)
@@ -259,6 +251,7 @@ def test_every_method_on_a_cluster(executor, documents, truth, three_workers, tm
         check_all(name, run, model, lambda run: load.make(run, three_workers, 1), truth, n_passes)
 
 
+@pytest.mark.costly(2)
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
@@ -358,7 +351,7 @@ def breaking(run: Run, number: int) -> Run:
     return replace(run, work=replace(run.work, kernel=replace(run.work.kernel, run=breaks)))
 
 
-@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.slow), 13])
+@pytest.mark.parametrize("number", [0, 13])
 def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, documents, truth):
     """Those of its exchange are lost with it."""
     run, model = begin(METHODS[kind], documents)

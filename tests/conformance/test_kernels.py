@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from known import known
 from reference import case
 
+pytestmark = pytest.mark.battery(2)
 N_WORDS, N_COMPONENTS = 40, 5
 LENGTHS = [9, 0, 1, 17, 4, 25, 3, 12, 0, 6]
 ALPHA = np.array([0.1, 0.5, 1.3, 0.02, 0.7])
@@ -268,6 +269,7 @@ def test_float32_costs_less_than_a_thousandth_nat_per_token():
         assert abs(scores[0] - scores[1]) < 1e-3, name
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("prior", [0.05, 1.0, 2.5, ALPHA], ids=["0.05", "1", "2.5", "vector"])
 def test_against_the_reference(kernel, docs, topic_words, prior):
     alpha = case.accepted(kernel, np.broadcast_to(np.asarray(prior, float), N_COMPONENTS))

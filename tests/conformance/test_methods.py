@@ -24,6 +24,7 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.new_model import new_model
 from bigtopic.types import AxisStats, RoundInfo, Scheme
 
+pytestmark = pytest.mark.battery(2)
 TABLE = [get(row["method"]) for row in table()]
 # Those of other models have tests of their own.
 METHODS = [get(name) for name in case.methods_of_lda()]

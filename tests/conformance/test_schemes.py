@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference.dense_array import N_COLUMNS, N_COMPONENTS, N_ROWS, info, random_array, random_stats, update
 
+pytestmark = pytest.mark.battery(2)
 WHOLE_AXIS = {schemes.load("langevin")}
 
 

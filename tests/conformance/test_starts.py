@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case, signed
 
+pytestmark = pytest.mark.battery
 K, N_WORDS, PASSES = 3, 60, 2
 HERE = {"client": False, "n_threads": 1, "random_state": 0, "progress": False}
 TABLE = [get(row["method"]) for row in bt.methods()]

@@ -44,7 +44,8 @@ def assert_same(found: TokenArrays, expected: TokenArrays):
         assert one.dtype == other.dtype and one.tolist() == other.tolist()
 
 
-@pytest.mark.parametrize("lowercase", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("lowercase", [True, False])
 def test_every_character(lowercase):
     texts = [
         " ".join(f"{c} {c}{c} b{c}B{c}" for c in map(chr, range(first, first + 256)))

@@ -60,6 +60,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 def test_every_field_of_the_description(saved):
     document = description(saved)
     refused = 0

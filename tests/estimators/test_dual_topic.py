@@ -186,6 +186,7 @@ def test_a_saved_model_predicts_the_same(truth, method, tmp_path):
     np.testing.assert_array_equal(loaded.transform(np.eye(50)), model.transform(np.eye(50)))
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_that_is_resumed_has_the_bits_of_one_that_is_not(truth, method, tmp_path):
     class Killed(Exception):

@@ -118,13 +118,13 @@ def _examples(number: int) -> Callable[[Any], Any]:
     )
 
 
-@_examples(20)
+@_examples(10)
 @given(documents=_DOCUMENTS)
 def test_any_documents(server: Server, documents: Any) -> None:
     _checked(server.run_object(documents, {}))
 
 
-@_examples(40)
+@_examples(10)
 @given(chosen=_SETTINGS)
 def test_any_settings(server: Server, chosen: dict[str, Any]) -> None:
     _checked(server.run_object(_TEXTS, chosen))

@@ -16,6 +16,7 @@ from bigtopic.methods.table import TABLE
 from bigtopic.plan import slices
 from bigtopic.types import Docs
 
+pytestmark = pytest.mark.battery
 QUIET = {"n_threads": 1, "client": False, "progress": False}
 CHEAPER = {"splda": {"batch_size": 20}}
 METHODS = {method.name: method for method in TABLE}

@@ -144,6 +144,7 @@ def _slowly(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
+@pytest.mark.slow
 def test_the_run_resumes_from_its_checkpoint(corpus, one_worker, tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.1)
     updates: list[int] = []

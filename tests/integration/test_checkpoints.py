@@ -123,6 +123,7 @@ def test_a_run_that_is_cut_before_its_last_score_takes_it(corpus, tmp_path):
     assert resumed.run_["score"] == scores[-1]
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("n_kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_path):
@@ -303,6 +304,7 @@ def twelve_passes(corpus):
     return some, bits(estimator("stateful", 12).fit(some))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("rounds", [1, 2, 8])
 def test_no_more_passes_of_labels_stay_than_the_versions_need(rounds, twelve_passes, tmp_path):
     path, most = tmp_path / "run.ckpt", []
@@ -616,11 +618,18 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("what", EDITS)
-def test_a_version_that_contradicts_the_run_is_passed_over(what, corpus, expected, tmp_path):
-    path = tmp_path / "run.ckpt"
+@pytest.fixture(scope="module")
+def cut(corpus, tmp_path_factory):
+    """The checkpoint of a run that was interrupted in its second pass, with two versions."""
+    path = tmp_path_factory.mktemp("cut") / "run.ckpt"
     checkpoint = bt.Checkpoint(path, rounds=1, keep=2)
     estimator("interpolating", callbacks=[interrupt_at(20)]).fit(corpus, checkpoint=checkpoint)
+    return path
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_a_version_that_contradicts_the_run_is_passed_over(what, cut, corpus, expected, tmp_path):
+    path = shutil.copytree(cut, tmp_path / "run.ckpt")
     before, last = sorted(path.glob("step-*"))
     edited(last, EDITS[what])
     told = f"{last} contradicts what the run began with: {what}"

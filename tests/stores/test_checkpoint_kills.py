@@ -18,7 +18,7 @@ def run(path, n_threads):
     return model.fit(corpus, checkpoint=checkpoint, resume=path is not None).components_
 
 
-@pytest.mark.parametrize("n_points", [4, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_points", [2, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", ["kill_at", "fail_at"])
 def test_a_run_goes_on_from_any_operation(what, n_points, folder, in_child):
     undisturbed = run(None, 1)

@@ -66,20 +66,15 @@ def apart(model, truth):
     return np.abs(found - truth.author_topics).sum(axis=1) / 2
 
 
+@pytest.mark.costly(2)
 def test_authors_and_their_topics_are_found(fitted, truth):
     """Also of authors of few documents; the last ten have 10 to 30 of them."""
     found = apart(fitted, truth)
     assert found.mean() < 0.12 and found[-10:].mean() < 0.15
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        "author-cgs",
-        pytest.param("author-cvb0", marks=pytest.mark.slow),
-        pytest.param("author-cvb", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.costly
+@pytest.mark.parametrize("method", ["author-cgs", "author-cvb0", "author-cvb"])
 def test_methods_that_remember_documents_find_authors(method):
     """Gibbs sampling finds them from 16 to 18 of 40 starts: hence ten."""
     truth = signed.drawn(300, 60, 8, 3, length=40, most=2, seed=2)
@@ -200,9 +195,10 @@ def test_threads_change_no_bit(corpus, method):
         np.testing.assert_array_equal(one.array(name).values, three.array(name).values)
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize(
     "method",
-    ["author-vb", "online-author-cvb0", "online-author-vb", "author-cgs", "author-cvb0", "author-cvb"],
+    ["online-author-cvb0", "author-cgs", "author-vb", "online-author-vb", "author-cvb0", "author-cvb"],
 )
 def test_a_run_that_is_cut_and_resumed_has_the_same_bits(corpus, method, tmp_path):
     def stop(event):

@@ -251,7 +251,6 @@ def test_every_method_on_a_cluster(executor, documents, truth, three_workers, tm
         check_all(name, run, model, lambda run: load.make(run, three_workers, 1), truth, n_passes)
 
 
-@pytest.mark.costly(2)
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])

@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case, serial
 
+pytestmark = pytest.mark.battery
 LAZY = replace(get("lds"), name="lds-lazy", schemes={"topic_words": LazyLangevin()})
 METHODS = {name: get(name) for name in case.methods_of_lda()} | {"lds-lazy": LAZY}
 HERE = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}

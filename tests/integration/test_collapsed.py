@@ -50,6 +50,9 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
+pytestmark = pytest.mark.battery
+
+
 @pytest.fixture(params=METHODS.values(), ids=METHODS)
 def method(request) -> Method:
     return request.param

@@ -16,6 +16,7 @@ from bigtopic.methods import Method, get
 from bigtopic.plan.slices import Plan
 from bigtopic.state.new_model import new_model
 
+pytestmark = pytest.mark.battery
 NAMES = ("online-fw", "ml-fw", "streaming-fw", "online-cgs", "ml-cgs", "g-oem", "plsa")
 SAMPLERS = ("online-cgs", "ml-cgs", "g-oem")
 PLSA = get("plsa")

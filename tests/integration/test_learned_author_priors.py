@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import signed
 
+pytestmark = pytest.mark.battery
 N_COMPONENTS = 10
 PRIORS = {
     "alpha": ("learn_author_topic_prior",),

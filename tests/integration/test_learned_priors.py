@@ -45,6 +45,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from collapsed import CGS
 
+pytestmark = pytest.mark.battery
 G_OEM = Method(
     "g-oem",
     "gibbs",

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from conformance import test_methods as promises
 from reference import case
 
+pytestmark = pytest.mark.battery
 TOPIC_WORDS = "topic_words"
 BOOSTED, LDS = get("g-oem++"), get("lds")
 LAZY = replace(LDS, name="lds-lazy", schemes={TOPIC_WORDS: LazyLangevin(**vars(LDS.schemes[TOPIC_WORDS]))})

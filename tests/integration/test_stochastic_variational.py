@@ -27,6 +27,9 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes.interpolate import Interpolate, InterpolateRaw
 from bigtopic.state.new_model import new_model
 
+pytestmark = pytest.mark.battery
+
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 TOPIC_WORDS = "topic_words"

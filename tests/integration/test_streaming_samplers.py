@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from collapsed import CGS, ILR
 
+pytestmark = pytest.mark.battery
 TOPIC_WORDS = "topic_words"
 SGS, STREAMING_ILR, CDF = (get(name) for name in ("sgs", "streaming-ilr", "cdf"))
 

@@ -34,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import toys
 from test_toys import bits, learn
 
+pytestmark = pytest.mark.battery
 K = 3
 
 

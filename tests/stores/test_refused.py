@@ -15,6 +15,7 @@ from bigtopic.errors import StoreError
 from bigtopic.storage import local
 from bigtopic.storage.place import Place, zarr_store
 
+pytestmark = pytest.mark.battery
 NOBODY = 65534
 
 

@@ -65,7 +65,7 @@ def rounds(n_rounds, delay, folder, in_child, start):
 
 @pytest.mark.parametrize("delay", [0, 0.01], ids=["as it comes", "slow looks"])
 def test_six_writers_after_a_killed_one(delay, folder, in_child, start):
-    rounds(3, delay, folder, in_child, start)
+    rounds(2, delay, folder, in_child, start)
 
 
 @pytest.mark.parametrize("n_turns", [100, pytest.param(5000, marks=pytest.mark.slow)])

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from reference import case, signed
 
+pytestmark = pytest.mark.battery
 K = 5
 QUIET = {"client": False, "n_threads": 1, "progress": False}
 

@@ -1,5 +1,6 @@
 """Every block of Python on a page runs, in order, in an empty folder; so does every command of the shell page.
 
+The blocks of a page with the comment `<!-- slow -->` take seconds.
 A block after the comment `<!-- not run: reason -->` is left out. A block titled as a file of the package, such as
 title="bigtopic/kernels/mine.py", is not run but put there, as a file of its own that nothing else knows of.
 """
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -83,7 +84,12 @@ def install(tmp_path, monkeypatch) -> Iterator[Callable[[Block], None]]:
             forget(package)
 
 
-@pytest.mark.parametrize("page", PYTHON_PAGES, ids=_name)
+def _by_speed(page: Path) -> Any:
+    slow = "<!-- slow -->" in page.read_text(encoding="utf-8")
+    return pytest.param(page, id=_name(page), marks=pytest.mark.slow if slow else ())
+
+
+@pytest.mark.parametrize("page", [_by_speed(page) for page in PYTHON_PAGES])
 def test_python_of_page_runs(page, tmp_path, monkeypatch, install):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__page__"}

@@ -42,6 +42,7 @@ def snippets(cell: str) -> list[str]:
     return re.findall("`([^`]+)`", cell)
 
 
+@pytest.mark.slow  # the libraries learn too
 def test_both_columns_of_each_row_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

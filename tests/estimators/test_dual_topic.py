@@ -12,6 +12,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicError, InputError, SettingError
 from bigtopic.state.params import Params
 
+pytestmark = pytest.mark.battery(2)
 METHODS = ["dual-cgs", "dual-ilr", "dual-mf", "dual-online"]
 # For tests of many passes: a sampler, and a method that learns online
 TWO = [

@@ -61,8 +61,6 @@ from reference.serial import total
 
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
-# One of each kind of scheme and of what a kernel remembers; the others are slow tests
-KINDS = {"sgs", "cgs", "svb", "online-vb", "online-cvb0", "v-oem++", "lds"}
 
 
 def new(method: Method, corpus: Corpus) -> TopicModel:
@@ -149,10 +147,8 @@ def in_flight(n: int, staleness: int | None = None) -> Callable[[Run], Executor]
     return lambda run: AsynchronousExecutor(run, Threads(run, min(n, 3)), n, staleness)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=() if n in KINDS else pytest.mark.slow) for n in case.methods_of_lda()],
-)
+@pytest.mark.costly(3)
+@pytest.mark.parametrize("name", case.methods_of_lda())
 def test_one_in_flight_is_serial(name, corpus):
     method = table.get(name)
     serial, alone = new(method, corpus), new(method, corpus)

@@ -49,10 +49,10 @@ def test_few_topics_are_visited(n_iter):
 
 
 def test_gap_to_the_optimum():
-    """How far from the maximum of a concave function, per token, mean of 100 documents; no further than the duality
+    """How far from the maximum of a concave function, per token, mean of 40 documents; no further than the duality
     gap says. The same in both precisions."""
     topic_words = case.topics(200, 20, seed=9, concentration=0.1)
-    docs = case.documents([20, 60] * 50, 200, seed=10)
+    docs = case.documents([20, 60] * 20, 200, seed=10)
     duality_gap, one = case.reference("ope")["duality_gap"], np.ones(20)
     objective, optimum = (case.reference("map_em")[name] for name in ("objective", "optimum"))
     best = [optimum(*document(docs, d), topic_words, one) for d in range(docs.n_docs)]

@@ -183,21 +183,7 @@ CASES = {
 }  # fmt: skip
 
 
-SLOW = [
-    "more threads than slices",
-    "whole minibatches in two parts",
-    "a mean",
-    "many slices",
-    "inner iterations",
-    "minibatches in two parts",
-    "what is remembered",
-    "documents on disk",
-    "replicas",
-]  # a second case of a kind
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
-)
+@pytest.mark.costly
+@pytest.mark.parametrize("name", CASES)
 def test_the_peak_is_below_the_estimate(name):
     check(**{"n_components": 200, **CASES[name]})

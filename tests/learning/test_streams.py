@@ -241,6 +241,7 @@ def test_times_of_a_column_and_the_score_before_learning():
         model.partial_fit(texts, time=late)
 
 
+@pytest.mark.slow
 def test_a_stream_with_drift_built_in(monkeypatch):
     """The benchmark `stream`, reduced."""
     monkeypatch.syspath_prepend(BENCHMARKS)

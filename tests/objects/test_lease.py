@@ -18,6 +18,7 @@ from bigtopic.storage.lock import LOCK, Lease
 from bigtopic.storage.place import Place
 from bigtopic.storage.writers import RemoteWriter
 
+pytestmark = pytest.mark.battery
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 
 

@@ -16,6 +16,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import Setting, prevalence
 from bigtopic.plots.history import _flat
 
+pytestmark = pytest.mark.battery(2)
 NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", "word" * 30, "line\nline"]
 
 # "joint" is of dual topic models, see test_joint.py, "sweep" of sweeps, see test_sweep.py

@@ -14,6 +14,8 @@ from bigtopic.questions import groups
 from bigtopic.questions.dates import Dates
 from bigtopic.questions.table import Table
 
+pytestmark = pytest.mark.battery
+
 
 def columns_of(found):
     return Table.of(found).columns

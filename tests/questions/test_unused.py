@@ -32,6 +32,7 @@ def check_none_is_a_true_topic(model, truth):
     return len(unused)
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_most_of_fifty_topics_of_ten_drawn_ones_are_unused(seed):
     truth = drawn(seed)
@@ -39,6 +40,7 @@ def test_most_of_fifty_topics_of_ten_drawn_ones_are_unused(seed):
     assert check_none_is_a_true_topic(model, truth) >= 30
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize(
     "method, settings, least",
     [

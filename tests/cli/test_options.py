@@ -49,6 +49,7 @@ def test_every_kernel_of_a_method_and_every_scheme_is_among_them():
     assert {"most_authors", "replicas", "learning_scale", "hold", "end", "own_steps", "step_size"} <= seen
 
 
+@pytest.mark.costly(4)
 @pytest.mark.parametrize(
     ("name", "option"),
     [

@@ -80,6 +80,7 @@ def test_every_verb_prints_json(source, corpus, model, tmp_path):
     assert f"fingerprint {known}" in run("info", theta).output and known in run("info", model).output
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "verb", [["info", "CORPUS"], ["infer", "MODEL", "CORPUS", "-"]], ids=lambda verb: verb[0]
 )

@@ -25,6 +25,7 @@ def trained(model):
     return load_model(model).components_
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "options",
     [

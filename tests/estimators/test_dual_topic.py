@@ -71,6 +71,7 @@ def truth() -> Truth:
     return Truth()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", TWO)
 def test_more_records_bring_every_part_nearer_to_the_truth(method):
     """As many row topics as column topics: of more of one side, several mixtures have the same pairs."""
@@ -140,6 +141,7 @@ def test_with_one_topic_each_transposed_counts_have_the_transposed_answer(truth,
     np.testing.assert_allclose(pairs_of(other), pairs_of(model).T, rtol=1e-6)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", [name for name in TWO if name != "dual-online"])
 def test_the_transposed_fit_is_nearer_than_the_truth(truth, method):
     counts = truth.records(30_000)
@@ -187,7 +189,7 @@ def test_a_saved_model_predicts_the_same(truth, method, tmp_path):
     np.testing.assert_array_equal(loaded.transform(np.eye(50)), model.transform(np.eye(50)))
 
 
-@pytest.mark.costly(2)
+@pytest.mark.costly
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_that_is_resumed_has_the_bits_of_one_that_is_not(truth, method, tmp_path):
     class Killed(Exception):
@@ -255,6 +257,7 @@ def test_the_score_of_records_is_that_of_their_probabilities(truth):
     assert set(score.to_dict()) == set(score.reported)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", TWO)
 def test_held_out_records_are_likelier_than_without_row_topics(truth, method):
     train, test = bt.evaluate.split_records(from_matrix(truth.records(20_000)), 0.4)
@@ -344,6 +347,7 @@ def test_records_before_fitting():
 # ---------------------------------------------------------------- starts
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", METHODS)
 def test_a_start_from_another_model_needs_fewer_passes(method, truth, tmp_path):
     """Columns are matched by name, rows need not be the same."""

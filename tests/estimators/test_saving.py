@@ -50,6 +50,7 @@ def test_a_model_of_an_earlier_default_goes_on_with_its_method(corpus, tmp_path)
     assert load_model(tmp_path / "new.zarr").method is None
 
 
+@pytest.mark.costly(6)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_loaded_model_is_the_model(corpus, tmp_path, method):
     model = fitted(corpus, method=method)

@@ -157,6 +157,7 @@ def documentation(tmp_path_factory):
     return stored.split(0.2, random_state=0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_stream_learns_what_a_pass_does(documentation, declared):
     """With many topics the prior of words outweighs the tokens of the first calls.

@@ -97,6 +97,7 @@ def test_of_documents_it_is_its_equation(method, priors):
     assert found.of.startswith("log p(words | alpha, eta)")
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize(
     "priors", [{}, {"learn_author_topic_prior": "asymmetric"}], ids=["default", "learned"]
 )
@@ -187,6 +188,7 @@ def as_signed(documents, n_words, n_authors):
     return from_matrix(counts, [f"w{i}" for i in range(n_words)]).with_authors(names)
 
 
+@pytest.mark.costly(3)
 @pytest.mark.parametrize("method", HAVING)
 def test_it_is_below_the_exact_probability(method):
     if method in OF_AUTHORS:

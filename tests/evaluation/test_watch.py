@@ -97,6 +97,7 @@ def test_every_so_many_updates():
     assert model.components_.tobytes() == plain.components_.tobytes()
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("steps", [(3,), (4,), (10,), (4, 12), (20,)], ids=str)
 def test_a_resumed_run_has_the_history_of_an_uninterrupted_one(steps, tmp_path):
     def watching(*more):

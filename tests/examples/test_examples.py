@@ -18,6 +18,7 @@ def test_there_are_examples():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_script_runs(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

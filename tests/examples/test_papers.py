@@ -156,6 +156,7 @@ def test_figure_4_on_processes(tmp_path):
     assert all(float(row["driver, ms a push"]) > 0 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_script_runs(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script.name, "--toy", "--out", str(tmp_path)])

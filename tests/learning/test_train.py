@@ -95,6 +95,7 @@ def topics_bound(lam: np.ndarray, eta: float) -> float:
     return float((per_topic + gammaln(eta * len(lam)) - len(lam) * gammaln(eta)).sum())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("eta", [0.3, 1e-2, 1e-3])
 def test_batch_vb_and_its_bound_are_those_of_dense_numpy(synthetic, eta):
     """Also at priors where exp(E log beta) underflows: rows are shifted, the bound is not."""

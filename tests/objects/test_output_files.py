@@ -7,6 +7,7 @@ from bigtopic.errors import CorpusExists, StoreError
 from bigtopic.foreign import to_mallet
 from tests.cli.conftest import run
 
+pytestmark = pytest.mark.battery
 TEXTS = ["water bank delta river", "violin choir opera song"] * 10
 
 
@@ -77,6 +78,7 @@ def test_files_of_mallet(model, bucket, tmp_path):
     assert bucket.contents() == {f"mallet/{path.name}": path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow
 def test_the_shell(model, bucket, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, value in {

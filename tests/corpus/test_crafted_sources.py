@@ -152,6 +152,7 @@ def long(name):
     return start + more * (LONG // len(more))
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("name", LINES)
 def test_a_line_is_bounded_in_every_format(name, outcome, tmp_path):
     message = outcome(write(tmp_path / (name + ".gz"), gzip.compress(long(name), 1)))
@@ -159,12 +160,14 @@ def test_a_line_is_bounded_in_every_format(name, outcome, tmp_path):
     assert "DOCUMENT_BYTES" in message
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("packed", PACKED)
 def test_a_line_is_bounded_however_it_is_packed(packed, outcome, tmp_path):
     message = outcome(write(tmp_path / f"x.txt{packed}", PACKED[packed](long("x.txt"))))
     assert message.startswith(f"InputError: {tmp_path / 'x.txt'}{packed}, line 2: "), message
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("packed", PACKED)
 def test_a_file_per_document_is_bounded(packed, outcome, tmp_path):
     (tmp_path / "f").mkdir()
@@ -212,6 +215,7 @@ def test_a_compressed_file_that_asks_for_a_large_window(tmp_path):
             ingest(tmp_path / name, "memory://w.zarr", client=False, n_threads=1)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("packed", [".gz", ".zst"])
 def test_vocabularies_ids_and_stop_words_are_bounded(packed, outcome, tmp_path):
     text = write(tmp_path / "x.txt", "a b\n")

@@ -57,6 +57,7 @@ def test_nothing_in_words_ids_labels_columns_or_texts_runs(opened):
     assert page.page.locator("img").count() == 0 and page.page.title() == PAYLOAD
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_it_is_accessible_and_fits(opened, scheme, width):

@@ -101,6 +101,7 @@ def test_a_model_whose_run_went_on_elsewhere_has_lost_its_labels(corpus, tmp_pat
     model.partial_fit(bt.from_matrix(np.eye(80, dtype=int), corpus.vocabulary.words))
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -245,6 +246,7 @@ def at_step(step, change):
     return callback
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("what", ALTER)
 def test_a_root_that_is_lost_while_the_run_goes_on_is_written_again(what, corpus, expected, tmp_path):
     path = tmp_path / "run.ckpt"
@@ -256,6 +258,7 @@ def test_a_root_that_is_lost_while_the_run_goes_on_is_written_again(what, corpus
     assert bits(resumed) == expected["interpolating"]
 
 
+@pytest.mark.costly(2)
 @pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
 def test_a_description_of_documents_that_is_lost_is_written_again(what, corpus, expected, tmp_path):
     path = tmp_path / "run.ckpt"

@@ -182,6 +182,7 @@ def test_a_saved_estimator_has_the_same_topics(corpus, tmp_path):
     np.testing.assert_array_equal(again.get_topics(), model.get_topics())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["g-oem", "cgs"])
 def test_a_resumed_run_has_the_bits_of_an_undisturbed_one(name, corpus, tmp_path):
     settings = {**ONLINE, "method": name, "average": 0.5, "max_iter": 6}

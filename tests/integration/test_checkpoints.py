@@ -560,6 +560,7 @@ def contents(path):
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("step", [9, 1000], ids=["inside a pass", "at the end"])
 def test_a_model_that_learns_on_leaves_its_checkpoint_as_it_is(step, corpus, expected, tmp_path):
     path, more = tmp_path / "run.ckpt", corpus[:100]

@@ -61,6 +61,7 @@ def test_new_authors_beside_known_ones(fitted, truth):
     np.testing.assert_array_equal(fitted.array("author_topics").values, before)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", ["author-vb", "online-author-vb"])
 def test_update_learns_new_documents_and_authors(truth, method):
     docs = truth.docs

@@ -6,7 +6,7 @@
   one more axis: each test has a case, and each kernel a test, also a new one. `battery(2)` asks for two cases of each.
   A test of the file with `@pytest.mark.battery` of its own has a case of each value.
 * `@pytest.mark.costly` is for a test whose every case takes a second or more, while cheaper tests ask the same of all
-  values: its first case runs; of `costly(2)`, two. So it is of a `distributed` test: its tasks cross processes.
+  values: its first case runs; of `costly(n)`, n that are evenly spaced. Of a `distributed` test, two.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ def thin(items: Sequence[pytest.Item]) -> None:
             families[_family(item)].append(item)
     for (_, _, times, most), family in families.items():
         if times or most or len(family) > FEW:
-            chosen = covering([list(_values(item)) for item in family], times or 1)[:most]
+            chosen = covering([list(_values(item)) for item in family], times or 1)
+            step = -(-len(chosen) // most) if most else 1
             for number, item in enumerate(family):
-                if number not in chosen:
+                if number not in chosen[::step]:
                     item.add_marker(pytest.mark.slow)
 
 

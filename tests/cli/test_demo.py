@@ -42,6 +42,7 @@ def test_the_demo_shows_everything_and_keeps_its_corpus(some_packages, monkeypat
     assert len(some_packages) == 2
 
 
+@pytest.mark.slow
 def test_it_makes_the_passes_that_it_is_told(some_packages, monkeypatch, tmp_path):
     history = []
     monkeypatch.setattr("bigtopic.cli.demo._tokens_per_second", lambda rows: history.extend(rows) or "")
@@ -70,6 +71,7 @@ def test_a_folder_with_files_of_somebody_else_is_refused(some_packages, tmp_path
     }
 
 
+@pytest.mark.slow
 def test_files_of_other_names_stay(some_packages, tmp_path):
     (tmp_path / "packages.txt").write_text("mine")
     run("demo", "--folder", tmp_path, *SETTINGS)

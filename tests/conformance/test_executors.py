@@ -368,7 +368,7 @@ def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, document
 @pytest.mark.parametrize("executor", CLIENTS)
 def test_a_failure_on_a_worker_leaves_what_was_yielded(executor, documents, truth, one_worker):
     """Rounds that were done together with the one that fails may be lost."""
-    for name in KINDS:
+    for name in ON_ONE_WORKER:
         run, model = begin(METHODS[name], documents)
         number = min(3, run.plan.n_rounds - 1)
         run, here = breaking(run, number), follower(name, run, model, truth)

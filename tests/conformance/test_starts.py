@@ -278,6 +278,7 @@ def test_new_entries_begin_as_those_that_are_not_counted_yet(name):
         np.testing.assert_array_equal(begun.stats[each], values)
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_workers_make_the_same_bits(corpus, given, one_worker):
     for method in [*COUNTING, *KEEPING]:

@@ -67,6 +67,7 @@ def parsed(path, given):
     return blocks
 
 
+@pytest.mark.costly(5)
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_file_is_read_as_often_as_one_of_half_its_size(name, tmp_path, n_bytes_read):
     path, read, sizes = tmp_path / name, [], []
@@ -80,6 +81,7 @@ def test_a_file_is_read_as_often_as_one_of_half_its_size(name, tmp_path, n_bytes
     assert read[1] / sizes[1] <= (read[0] + CHUNK) / sizes[0]
 
 
+@pytest.mark.costly(3)
 @pytest.mark.parametrize("name", WRITERS)
 def test_documents_of_many_chunks_keep_what_they_carry(name, tmp_path, monkeypatch):
     monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", CHUNK)

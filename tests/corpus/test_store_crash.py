@@ -108,6 +108,7 @@ for i in range(3):
 """
 
 
+@pytest.mark.slow
 def test_concurrent_appends_lose_nothing(tmp_path):
     path = tmp_path / "corpus.zarr"
     ingest(OLD, path, n_threads=1)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.distributed
 QUIET = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
 
 
+@pytest.mark.slow
 def test_one_worker_three_workers_and_threads_agree(one_worker, three_workers, tmp_path, monkeypatch):
     monkeypatch.setattr("bigtopic.evaluation.subject._ENTRIES", 300)
     truth = lda_corpus(120, 40, 3, mean_length=20, topic_word_prior=0.1, random_state=2)

@@ -56,6 +56,7 @@ def saved(corpus, tmp_path_factory):
     return copied
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "newer"),
     [
@@ -314,6 +315,7 @@ def test_a_run_that_began_in_a_folder_that_was_removed_meanwhile_keeps_it(what, 
     assert contents(path) == other
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
 def test_a_run_whose_root_was_lost_is_resumed(what, corpus, saved, expected, tmp_path):
     path = tmp_path / "run.ckpt"

@@ -334,6 +334,7 @@ def test_pushes_of_workers_move_the_params_once(corpus, three_workers, monkeypat
     assert bits(alone) == bits(serial)
 
 
+@pytest.mark.slow
 def test_a_run_loads_as_a_model_while_it_goes_on(corpus, tmp_path):
     """Each version counts the tokens of whole minibatches, as many as it has updates."""
     path, tokens, seen = tmp_path / "run.ckpt", {0: 0.0}, []

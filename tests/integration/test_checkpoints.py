@@ -123,7 +123,7 @@ def test_a_run_that_is_cut_before_its_last_score_takes_it(corpus, tmp_path):
     assert resumed.run_["score"] == scores[-1]
 
 
-@pytest.mark.costly(2)
+@pytest.mark.costly
 @pytest.mark.parametrize("n_kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_path):
@@ -650,6 +650,7 @@ def test_an_edited_seed_does_not_cost_labels(corpus, expected, tmp_path):
     assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_whose_newest_version_is_damaged_loads_the_one_before(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
     estimator("interpolating").fit(corpus, checkpoint=bt.Checkpoint(path, rounds=1, keep=3))

@@ -99,6 +99,7 @@ def test_rounds_of_many_slices_give_the_same_bits(many_slices):
         assert after_a_round(make(), params) == expected["topic_words"].raw.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_rounds_of_many_slices_give_the_same_bits_when_a_task_is_lost(many_slices, mortal_workers):
     run, params = many_slices
@@ -335,6 +336,7 @@ def test_a_run_travels_once(mode, in_parts, one_worker, monkeypatch):
     assert model.cursor.step == 10 and sent == [Run]
 
 
+@pytest.mark.costly
 @pytest.mark.distributed
 @pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, mortal_worker, monkeypatch):
@@ -474,6 +476,7 @@ def test_workers_that_stay_idle_for_long_are_worth_a_warning(corpus, one_worker,
     )  # no worker is idle: warnings are errors here
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_a_long_pass_learns_the_same_on_a_cluster_without_being_told_to_divide(three_workers, monkeypatch):
     """Its replicas follow from its minibatches; four of them, so that these need not be many."""
@@ -493,6 +496,7 @@ def test_a_long_pass_learns_the_same_on_a_cluster_without_being_told_to_divide(t
     assert fitted[0].components_.tobytes() == fitted[1].components_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_short_rounds_before_replicas_begin_are_no_graphs(one_worker, corpus, monkeypatch):
     """Of a pass of 60 rounds, graphs make at most the one that is left at its end."""

@@ -22,6 +22,7 @@ def documentation(request, tmp_path_factory):
     return ingest(records, place, stop_words="english", min_df=2, progress=False)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("n_components", [2, 3, 5])
 def test_the_default_is_as_good_as_variational_bayes(documentation, n_components):
     """On 200 documents.

@@ -451,6 +451,7 @@ def test_events_are_the_same_in_every_executor(corpus, executor, method, batch):
     assert told(corpus, method, batch, executor) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_events_are_the_same_on_workers(corpus, one_worker):
     expected = told(corpus, "online-cvb0", 50, None)

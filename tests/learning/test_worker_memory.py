@@ -72,6 +72,7 @@ def test_what_a_worker_can_hold_is_learnt(small_worker, monkeypatch, seconds):
     np.testing.assert_array_equal(there.components_, fit(False, 5, method="vb").components_)
 
 
+@pytest.mark.slow
 def test_the_named_setting_makes_it_fit(small_worker, monkeypatch):
     monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", 0.0)
     with pytest.raises(SettingError, match=r"smaller batch_size .now 600."):

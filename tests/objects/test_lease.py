@@ -91,6 +91,7 @@ def test_a_lock_that_is_removed_while_somebody_looks_at_it(bucket, monkeypatch):
     assert file.replace_if(b"mine", None) is None
 
 
+@pytest.mark.slow
 def test_one_of_many_takes_a_dead_writers_lock_over(bucket):
     place = Place.of(bucket.url("store"), bucket.options)
     (place / LOCK).write(json.dumps({"host": "gone", "pid": 1, "time": 0, "token": "x"}).encode())
@@ -243,6 +244,7 @@ def test_chains_cannot_be_locked():
         Lease(Place.of("simplecache::memory://x"))
 
 
+@pytest.mark.slow
 def test_what_is_appended_while_compact_waits_for_the_lock_is_not_lost(place, monkeypatch):
     """It reads the corpus before it has the lock: what it would write lacks what another writer appends until then."""
     settings = {"storage_options": place.options, "n_threads": 1}

@@ -50,6 +50,7 @@ def test_what_is_not_such_a_file_stays(name, model, bucket):
         assert bucket.contents() == {key: b"mine"}
 
 
+@pytest.mark.slow
 def test_an_empty_object_and_an_older_page_are_replaced(model, bucket):
     bucket.put("a.html", b"")
     for _ in range(2):
@@ -72,6 +73,7 @@ def test_a_bucket_that_is_not_there_is_a_clear_error(name, model, bucket):
         WRITERS[name](model, f"s3://{bucket.name}-not/{name}", storage_options=bucket.options)
 
 
+@pytest.mark.slow
 def test_files_of_mallet(model, bucket, tmp_path):
     to_mallet(model, bucket.url("mallet"), TEXTS, storage_options=bucket.options)
     paths = to_mallet(model, tmp_path, TEXTS)

@@ -122,6 +122,7 @@ def test_what_others_wrote_is_seen(bucket):
     assert place.names() == ["two"] and not (place / "one").exists()
 
 
+@pytest.mark.slow
 def test_sources_that_grew_are_read_whole(bucket):
     bucket.put("in/a.txt", b"a cat sat\n")
     sources, settings = bucket.url("in/*.txt"), {"storage_options": bucket.options, "n_threads": 1}
@@ -162,6 +163,7 @@ def test_objects_of_somebody_else_are_left_alone(bucket):
     assert {key: bucket.get(key) for key in others} == others
 
 
+@pytest.mark.slow
 def test_a_bucket_itself(bucket):
     """A store may be the root of a bucket; a failure there never removes the bucket."""
 

@@ -169,6 +169,7 @@ def test_in_memory():
     assert sorted(Place.of("memory://deep/theta.zarr").names()) == ["X", "obs", "var", "zarr.json"]
 
 
+@pytest.mark.slow
 def test_chains_are_read_but_not_written(bucket, tmp_path):
     ingest(TEXTS, bucket.url("c.zarr"), storage_options=bucket.options, n_threads=1)
     archive = tmp_path / "corpus.zip"

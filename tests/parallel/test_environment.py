@@ -123,6 +123,7 @@ def without_package(tmp_path):
     return {"PYTHONPATH": str(tmp_path)}
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_package_is_left_out_of_a_map(without_package, monkeypatch):
     monkeypatch.setattr(environment, "SECONDS", 0.0)
     with hosts.scheduler() as client, hosts.worker(client), ExitStack() as late:
@@ -138,6 +139,7 @@ def test_a_worker_without_the_package_is_left_out_of_a_map(without_package, monk
         mapped(client)  # warnings are errors here
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["whole", "graphs", "graphs of workers that share no files"])
 def test_a_worker_without_the_package_joins_a_run(name, corpus, without_package, monkeypatch):
     """It is left out, with one warning, and lives on; the topics are those of the others."""

@@ -13,6 +13,7 @@ NAMES = ["$x^{$", "\x1b[31mred", *(f"item{i}" for i in range(18))]
 COUNTS = from_matrix(np.kron([[5, 0, 1], [0, 4, 2]], np.ones((10, 7), int))[:, :20], NAMES)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (40, 30)])
 def test_cells_are_the_joint_distribution(shape, tmp_path):
     model = DualTopicModel(*shape, max_iter=3, client=False, progress=False).fit(COUNTS)

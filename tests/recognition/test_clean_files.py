@@ -116,6 +116,7 @@ def test_clean_files_are_read_without_a_word(make, tmp_path, monkeypatch):
         assert sum(float(block.counts.sum()) for block in blocks) == counts.sum(), (seed, words)
 
 
+@pytest.mark.costly(13)
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_no_signature_claims_a_clean_file_of_text(make, tmp_path):
     """Nor would the name of a file, if it were taken away."""

@@ -31,6 +31,7 @@ def test_each_case_has_a_name_of_its_own():
     assert names and len(set(names)) == len(names)
 
 
+@pytest.mark.costly(160)
 @pytest.mark.parametrize("case", [case for _, case in FOUND], ids=[name for name, _ in FOUND])
 def test_a_source_is_taken_for_what_it_is(case: Case, tmp_path):
     folder = tmp_path / "source"

@@ -238,6 +238,7 @@ def test_the_data_are_what_the_summary_says(model, corpus):
     assert index["choir"][:2] == pytest.approx([of_word.argmax(), of_word.max()], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_documents_with_one_id_are_told_apart(tab, tmp_path):
     texts = [["choir organ hymn", "flour yeast dough"][i % 2] for i in range(30)]
     records = [{"id": "same", "text": text} for text in texts]
@@ -277,6 +278,7 @@ def test_what_is_not_there_is_said(tab, address):
         assert page.page.locator("#panel").get_attribute("aria-busy") == "false"
 
 
+@pytest.mark.slow
 def test_paper_has_all_topics_with_their_names(tab, address):
     page = tab(address, color_scheme="dark")
     page.page.get_by_label("Search words, topics and documents").fill("Music")
@@ -287,6 +289,7 @@ def test_paper_has_all_topics_with_their_names(tab, address):
         assert card.is_visible() and card.get_by_role("button").is_visible()
 
 
+@pytest.mark.slow
 def test_a_document_on_a_telephone_is_shown_where_the_reader_looks(tab, address):
     page = tab(address, viewport={"width": 400, "height": 800}, has_touch=True)
     page.page.locator("#documents button").first.tap()

@@ -63,6 +63,7 @@ def rounds(n_rounds, delay, folder, in_child, start):
             print(f"{number + 1} rounds of {WRITERS} appends, delay {delay} s: none lost", flush=True)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("delay", [0, 0.01], ids=["as it comes", "slow looks"])
 def test_six_writers_after_a_killed_one(delay, folder, in_child, start):
     rounds(2, delay, folder, in_child, start)

@@ -216,7 +216,7 @@ def test_a_run_that_is_cut_and_resumed_has_the_same_bits(corpus, method, tmp_pat
         np.testing.assert_array_equal(resumed.array(name).values, whole.array(name).values)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.distributed
 @pytest.mark.parametrize("method", ["author-vb", "online-author-vb"])
 def test_workers_change_no_bit(corpus, method, one_worker, three_workers):

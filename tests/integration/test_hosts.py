@@ -50,6 +50,7 @@ def learn(
     return model.topic_words.raw.tobytes()
 
 
+@pytest.mark.slow
 def test_two_clients_at_once(corpus, other_address):
     from dask.distributed import Client
 
@@ -69,6 +70,7 @@ def test_one_client_in_two_threads(corpus, other_address):
         assert list(pool.map(lambda size: learn(corpus, size, other_address), sizes)) == expected
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_many_rounds_on_many_workers(mode, corpus, other_address):
     assert learn(corpus, 5, other_address, 50, mode) == learn(corpus, 5, None, 50)
@@ -184,6 +186,7 @@ def test_the_scheduler_keeps_nothing_of_a_round(mode, corpus, other_address, mon
     assert len(seen) == 6 and len(set(seen[2:])) == 1
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("mode", "sends"),
     [
@@ -225,6 +228,7 @@ def test_nothing_of_the_scheduler_grows_with_rounds(mode, sends, corpus, other_a
     assert {name: more for name, more in grown.items() if more > n_rounds / 3} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vb", "v-oem++"])
 def test_the_scheduler_keeps_one_note_of_a_graph(method, corpus, other_address, monkeypatch):
     """Its spans keep one of each collection that is computed, for good."""

@@ -6,7 +6,7 @@
   one more axis: each test has a case, and each kernel a test, also a new one. `battery(2)` asks for two cases of each.
   A test of the file with `@pytest.mark.battery` of its own has a case of each value.
 * `@pytest.mark.costly` is for a test whose every case takes a second or more, while cheaper tests ask the same of all
-  values: its first case runs; of `costly(n)`, n that are evenly spaced. Of a `distributed` test, two.
+  values: its first case runs; of `costly(n)`, n that are evenly spaced. So it is of a `distributed` test.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _family(item: pytest.Item) -> tuple[str, str, int | None, int | None]:
     if costly := item.get_closest_marker("costly"):
         return file, test, None, *(costly.args or (1,))
     if item.get_closest_marker("distributed"):
-        return file, test, None, 2
+        return file, test, None, 1
     for node, mark in item.iter_markers_with_node("battery"):
         return file, test if node is item else "", *(mark.args or (1,)), None
     return file, test, None, None

@@ -251,6 +251,7 @@ def test_every_method_on_a_cluster(executor, documents, truth, three_workers, tm
         check_all(name, run, model, lambda run: load.make(run, three_workers, 1), truth, n_passes)
 
 
+@pytest.mark.costly(2)
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
@@ -364,6 +365,7 @@ def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, document
     assert bits(here.params) == here.truth.bits[here.done]
 
 
+@pytest.mark.costly(2)
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 def test_a_failure_on_a_worker_leaves_what_was_yielded(executor, documents, truth, one_worker):

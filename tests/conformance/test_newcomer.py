@@ -127,6 +127,7 @@ def test_what_is_lost_with_a_process_is_done_again(corpus, on_processes, tmp_pat
     assert (tmp_path / "twice").exists()
 
 
+@pytest.mark.slow
 def test_a_task_that_always_ends_its_process_is_an_error(corpus, on_processes, tmp_path):
     def make(run: Run) -> Executor:
         return on_processes(dying(run, [tmp_path / str(number) for number in range(9)]))

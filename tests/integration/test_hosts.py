@@ -70,7 +70,7 @@ def test_one_client_in_two_threads(corpus, other_address):
         assert list(pool.map(lambda size: learn(corpus, size, other_address), sizes)) == expected
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_many_rounds_on_many_workers(mode, corpus, other_address):
     assert learn(corpus, 5, other_address, 50, mode) == learn(corpus, 5, None, 50)

@@ -78,6 +78,7 @@ def test_a_worker_that_joins_in_the_middle_of_a_fit_is_compared(corpus, join):
     assert joined
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_in_the_middle_of_a_map_is_compared(join):
     client, add_worker = join
 

@@ -69,6 +69,7 @@ def test_a_topic_that_is_chosen_shows_its_words_documents_years_and_groups(tab, 
     assert shares == pytest.approx(100 * np.array(table["share"]), abs=0.06)  # a decimal of four digits
 
 
+@pytest.mark.slow
 def test_the_buttons_go_through_the_topics_in_their_order(tab, address):
     page = tab(address)
     order = [page.texts("#topic-number")[0]]
@@ -124,6 +125,7 @@ def relevances(model, k, weight):
     return dict(zip(model.vocabulary_[:], scores, strict=True))
 
 
+@pytest.mark.slow
 def test_relevance_orders_the_words_as_its_formula_says(tab, address, model):
     page = tab(address)
     k = int(page.texts("#topic-number")[0].split()[1])
@@ -256,6 +258,7 @@ def test_documents_with_one_id_are_told_apart(tab, tmp_path):
         page.page.get_by_role("button", name="Clear").click()
 
 
+@pytest.mark.slow
 def test_back_goes_back_and_the_focus_stays(tab, address):
     page = tab(address)
     page.page.locator("#words button").nth(2).focus()

@@ -1,7 +1,7 @@
 """Which cases run by default: a covering choice of each product of parameters. The other cases are slow.
 
 * Of a test with several axes (stacked `parametrize`, parametrised fixtures), so many cases run that each value of each
-  axis is in one. A row of several values is one value. `@pytest.mark.every_case` keeps all.
+  axis is in one. A row of several values is one value.
 * A file that says `pytestmark = pytest.mark.battery` asks many things of each kernel, method or reader, and the test is
   one more axis: each test has a case, and each kernel a test, also a new one. `battery(2)` asks for two cases of each.
   A test of the file with `@pytest.mark.battery` of its own has a case of each value.
@@ -46,7 +46,7 @@ def thin(items: Sequence[pytest.Item]) -> None:
     """Mark as slow what a covering choice leaves out."""
     families = defaultdict(list)
     for item in items:
-        if not (item.get_closest_marker("slow") or item.get_closest_marker("every_case")):
+        if item.get_closest_marker("slow") is None:
             families[_family(item)].append(item)
     for (_, _, times, most), family in families.items():
         if times or most or len(family) > FEW:

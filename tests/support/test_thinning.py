@@ -66,7 +66,7 @@ def test_costly(kernel, dtype): ...
 def test_a_file_is_one_family_but_for_tests_with_a_mark_of_their_own(tmp_path):
     (tmp_path / "test_product.py").write_text(PRODUCT)
     (tmp_path / "conftest.py").write_text("from thinning import thin as pytest_collection_modifyitems")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n battery\n costly\n every_case\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n battery\n costly\n")
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "not slow", tmp_path]
     environment = {**os.environ, "PYTHONPATH": str(Path(thinning.__file__).parent)}
     run = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -37,7 +37,7 @@ def own(docs, d):
     return docs.words[part], docs.counts[part].astype(float)
 
 
-@pytest.mark.parametrize("options", [FEW, {**FEW, "candidates": 1}, {**FEW, "candidates": 34, "explored": 0}])
+@pytest.mark.parametrize("options", [FEW, {**FEW, "candidates": 1}, {**FEW, "candidates": 17, "explored": 0}])
 def test_few_candidates_against_the_reference(docs, topic_words, options):
     alpha = np.random.default_rng(3).uniform(0.01, 0.5, N_COMPONENTS)
     result = case.infer(KERNEL, docs, topic_words, alpha, seed=11, **options)
@@ -53,7 +53,7 @@ def test_few_candidates_against_the_reference(docs, topic_words, options):
 
 def test_all_candidates_are_cvb0(docs, topic_words):
     plain = case.infer(kernels.load("cvb0"), docs, topic_words, 0.1)
-    every = case.infer(KERNEL, docs, topic_words / topic_words.sum(axis=0), 0.1, candidates=N_COMPONENTS // 2)
+    every = case.infer(KERNEL, docs, topic_words / topic_words.sum(axis=0), 0.1, candidates=18)
     scaled = case.infer(kernels.load("cvb0"), docs, topic_words / topic_words.sum(axis=0), 0.1)
     np.testing.assert_allclose(every.doc_topics, scaled.doc_topics, rtol=1e-9)
     np.testing.assert_allclose(every.stats["topic_words"], scaled.stats["topic_words"], rtol=1e-9, atol=1e-13)

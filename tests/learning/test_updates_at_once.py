@@ -30,14 +30,14 @@ from bigtopic.state.new_model import new_model
 N_ROUNDS = 21  # more than one call makes
 
 
-def setting(n_words: int = 60, **given: Any) -> tuple[Run, TopicModel]:
+def setting(n_words: int = 60, n_components: int = 4, **given: Any) -> tuple[Run, TopicModel]:
     """A run whose rounds are one slice each, unless a part ends in them."""
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.4, (300, n_words)).astype(float)
     counts[3], counts[40:50] = 0, 0
     corpus = from_matrix(counts)
     method = replace(table.get("online-cvb0"), **given)
-    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    model = new_model(method, n_components, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=10, slice_size=10, order="stored", replicas=2)
     return run, model
 
@@ -100,8 +100,8 @@ def test_bits_are_those_of_updates_one_by_one(method, made, monkeypatch):
 
 
 def test_draws_are_those_of_updates_one_by_one(made, monkeypatch):
-    few = {"candidates": 1, "explored": 1}
-    run, model = setting(kernel="sparse_cvb0", inference="cvb0", options=few)
+    few = {"candidates": 2, "explored": 1}
+    run, model = setting(n_components=9, kernel="sparse_cvb0", inference="cvb0", options=few)
     found = assert_bits_of_one_by_one(run, share_of(run), model, monkeypatch)
     assert made == [8, 8, 5]
     other = replace(run, settings=replace(run.settings, seed=run.settings.seed + 1))

@@ -36,7 +36,7 @@ def infer(words, counts, topic_words, prior, options, seed=0, row=0):
 def candidates(words, counts, topic_words, options, seed, row):
     """The topics drawn most often, in order."""
     n_components = topic_words.shape[1]
-    if n_components <= 2 * options["candidates"]:
+    if n_components <= 4 * options["candidates"]:
         return np.arange(n_components)
     row_key, drawn = np.uint64(key(seed, row)), []
     for i in reversed(range(len(words))):

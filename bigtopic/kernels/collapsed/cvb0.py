@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.collapsed import PAIR, by_length, sweep_pair
+from bigtopic.kernels.support.collapsed import PAIR, by_length, move_of_pair, sweep_pair
 from bigtopic.kernels.support.entry import (
     Call,
     State,
@@ -46,7 +46,7 @@ from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
 
-__all__ = ["KERNEL", "run"]
+__all__ = ["KERNEL", "infer_slice", "loop_scratch", "run"]
 
 _AHEAD = 4  # words
 
@@ -76,18 +76,6 @@ def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass
             # a word that no topic knows has no share
             inverses[i, j] = one / weight if weight > 0 else zero
             factors[j] = counts[i, j] * inverses[i, j]
-
-
-@inner
-def _change(j, last, n_components, shares, mass, factors, before):
-    """Bring the mass of a document up to its last word; how far it is from `before`, which becomes the mass."""
-    change, factor = 0.0, factors[j]
-    for k in range(n_components):
-        mass[j, k] += factor * shares[last, j, k]
-        change += abs(mass[j, k] - before[j, k])
-        before[j, k] = mass[j, k]
-    factors[j] = 0
-    return change
 
 
 @inner
@@ -155,7 +143,7 @@ def _infer(
             for j in range(PAIR):
                 sweeps += left[j] > 0
                 if limit > 0 and left[j] > 0:
-                    change = _change(j, left[j] - 1, n_components, shares, mass, factors, before)
+                    change = move_of_pair(j, left[j] - 1, n_components, shares, mass, factors, before)
                     if sweep > 0 and change < limit:
                         left[j] = 0
         for j in range(min(PAIR, n_docs - first)):
@@ -169,7 +157,7 @@ def _infer(
 
 
 @njit(**SLICE_LOOP)
-def _infer_slice(seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+def infer_slice(seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
     """The loop of slices, see `types.SliceLoop`."""
     n_columns, max_sweeps = topic_words.shape[1], np.int64(options[0])
     size = PAIR * n_columns
@@ -231,7 +219,7 @@ def _loop_options(hyper: Hyper) -> np.ndarray:
     return np.array(_options(hyper))
 
 
-def _loop_scratch(longest: int, n_columns: int) -> int:
+def loop_scratch(longest: int, n_columns: int) -> int:
     return (2 * max(1, longest) + 2) * PAIR * n_columns
 
 
@@ -257,9 +245,9 @@ KERNEL = Kernel(
     scratch=_scratch,
     paper="Asuncion et al. 2009; Foulds et al. 2013",
     loop=SliceLoop(
-        _infer_slice,
+        infer_slice,
         _loop_options,
-        _loop_scratch,
+        loop_scratch,
         ("iterations", "dropped_tokens"),
     ),
 )

@@ -12,9 +12,9 @@ Then, as in `cvb0`, for each distinct word v, with count c and responsibilities 
     a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
     N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
 
-Other topics have N_k = 0. In a model with at most twice as many topics as `candidates`, all are candidates, and the
-kernel computes what `cvb0` does. The expected number of draws of a topic is the first step of expectation-maximisation
-from equal shares; that draws are few lets topics part sooner.
+Other topics have N_k = 0. In a model with at most `FEW` times as many topics as `candidates`, draws would cost more
+than they save: all are candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first step
+of expectation-maximisation from equal shares; that draws are few lets topics part sooner.
 
 Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
 sums over blocks of topics.
@@ -32,13 +32,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.collapsed import PAIR, by_length, sweep_pair
+from bigtopic.kernels.collapsed import cvb0
+from bigtopic.kernels.support.collapsed import PAIR, by_length, move_of_pair, sweep_pair
 from bigtopic.kernels.support.entry import (
     Call,
     State,
     inner,
     learns,
     outer,
+    tolerance,
     whole_number,
 )
 from bigtopic.kernels.support.expected_logs import expected_logs_of_topics, topics_scratch
@@ -48,9 +50,10 @@ from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store
 from bigtopic.support import buffers
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
 
-__all__ = ["DRAWS", "KERNEL", "run"]
+__all__ = ["DRAWS", "FEW", "KERNEL", "run"]
 
 DRAWS = 4  # of a word of a document at most
+FEW = 4
 _AHEAD = 2  # words
 
 
@@ -119,10 +122,6 @@ def _choose(drawn, n_drawn, times, candidates):
 def _find_candidates(row_key, words, counts, topic_words, sums, n_explored, drawn, times, candidates):
     """The candidates of a document; returns how many there are."""
     n_components, n_words, n_drawn = times.shape[0], words.shape[0], 0
-    if candidates.shape[0] == n_components:
-        for k in range(n_components):
-            candidates[k] = k
-        return n_components
     for i in range(n_words - 1, -1, -1):
         row, own = topic_words[words[i]], sums[words[i]]
         if own[own.shape[0] - 1] > 0:
@@ -171,21 +170,17 @@ def _add(j, words, counts, candidates, n, shares, inverses, prior, mass, stats):
 @outer
 def _infer(
     seed, rows, indptr, all_words, all_counts, topic_words, prior, n_components, n_candidates, n_explored, n_sweeps,
-    block, shares, stats, doc_topics,
+    tolerance, block, shares, stats, doc_topics,
 ):  # fmt: skip
     """Returns sweeps, of all documents, and tokens of words that no candidate knows."""
     n_docs, room, width, dtype = rows.shape[0], block.shape[0], block.shape[2], block.dtype
-    n_summed = topic_words.shape[0] if n_candidates < n_components else 0
-    sums = np.empty((n_summed, topic_words.shape[1] // LANES), dtype)
+    sums = np.empty((topic_words.shape[0], topic_words.shape[1] // LANES), dtype)
     drawn, times = np.empty(room * DRAWS + n_explored, np.int64), np.zeros(n_components, np.int64)
     candidates, n_found = np.zeros((PAIR, width), np.int64), np.zeros(PAIR, np.int64)
-    counts, inverses, mass = (
-        np.empty((room, PAIR), dtype),
-        np.empty((room, PAIR), dtype),
-        np.empty((PAIR, width), dtype),
-    )
+    counts, inverses = np.empty((room, PAIR), dtype), np.empty((room, PAIR), dtype)
+    mass, before = np.empty((PAIR, width), dtype), np.empty((PAIR, width), dtype)
     left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
-    sweeps, dropped = 0, 0.0
+    sweeps, dropped, limit = 0, 0.0, tolerance * n_components
     by_length(indptr, order)  # a pair ends together
     _add_up_blocks(topic_words, sums)
     stats[:] = 0
@@ -204,9 +199,14 @@ def _infer(
                 j, words, all_counts[own], topic_words, candidates[j], n_found[j], prior, width,
                 counts, block, shares, mass,
             )  # fmt: skip
-            sweeps += n_sweeps if left[j] > 0 else 0
-        for _ in range(n_sweeps):
+        for sweep in range(n_sweeps):
             sweep_pair(left, counts, block, shares, inverses, mass, factors)
+            for j in range(PAIR):
+                sweeps += left[j] > 0
+                if limit > 0 and left[j] > 0:
+                    change = move_of_pair(j, left[j] - 1, width, shares, mass, factors, before)
+                    if sweep > 0 and change < limit:
+                        left[j] = 0
         for j in range(n_pair):
             d = order[first + j]
             own = slice(indptr[d], indptr[d + 1])
@@ -244,14 +244,19 @@ def _put_topics(prior, candidates, mass, doc_topics):
 @njit(**SLICE_LOOP)
 def _infer_slice(seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
     """The loop of slices, see `types.SliceLoop`."""
-    n_sweeps, n_candidates, n_explored, n_components = [np.int64(option) for option in options]
+    if options[3] == 0:
+        cvb0.infer_slice(
+            seed, rows, indptr, words, counts, topic_words, prior, options, scratch, stats, figures
+        )
+        return
+    n_components, n_candidates, n_explored = np.int64(options[2]), np.int64(options[3]), np.int64(options[4])
     width = (n_candidates + LANES - 1) // LANES * LANES
     room = len(scratch) // (2 * PAIR * width)
     size, doc_topics = room * PAIR * width, np.empty((0, n_components), np.float32)
     figures[0], figures[1] = _infer(
-        seed, rows, indptr, words, counts, topic_words, prior, n_components, n_candidates, n_explored, n_sweeps,
-        scratch[:size].reshape((room, PAIR, width)), scratch[size : 2 * size].reshape((room, PAIR, width)), stats,
-        doc_topics,
+        seed, rows, indptr, words, counts, topic_words, prior, n_components, n_candidates, n_explored,
+        np.int64(options[0]), options[1], scratch[:size].reshape((room, PAIR, width)),
+        scratch[size : 2 * size].reshape((room, PAIR, width)), stats, doc_topics,
     )  # fmt: skip
 
 
@@ -279,11 +284,13 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
         When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
         whole number.
     """
+    n_sweeps, limit, n_components, n_candidates, n_explored = _options(hyper)
+    if n_candidates == 0:
+        return cvb0.run(docs, view, hyper, seed, state)
     call = Call(docs, view, hyper, keeps=learns(hyper), filled=True)
-    n_sweeps, n_candidates, n_explored, n_components = _options(hyper)
     longest, width = max(1, int(np.diff(docs.indptr).max(initial=1))), -(-n_candidates // LANES) * LANES
     sweeps, dropped = _infer(
-        int(seed), call.rows, *call.inputs, call.prior(), n_components, n_candidates, n_explored, n_sweeps,
+        int(seed), call.rows, *call.inputs, call.prior(), n_components, n_candidates, n_explored, n_sweeps, limit,
         *buffers.empty((2, longest, PAIR, width), call.dtype), *call.outputs,
     )  # fmt: skip
     if call.learns:
@@ -293,27 +300,23 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     return call.result({"iterations": sweeps, "dropped_tokens": dropped})
 
 
-def _options(hyper: Hyper) -> tuple[int, int, int, int]:
-    """Sweeps, candidates, topics drawn evenly, and topics. Raises SettingError like `run`."""
+def _options(hyper: Hyper) -> tuple[int, float, int, int, int]:
+    """Sweeps, tolerance, topics, candidates or 0 for all, and topics drawn evenly. Raises SettingError like `run`."""
     sweeps, candidates = (
         whole_number(hyper.options, name, 1) for name in ("max_doc_update_iter", "candidates")
     )
-    n = hyper.n_components
-    return sweeps, n if n <= 2 * candidates else candidates, whole_number(hyper.options, "explored", 0), n
+    n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0)
+    return sweeps, tolerance(hyper.options), n, 0 if n <= FEW * candidates else candidates, explored
 
 
 def _loop_options(hyper: Hyper) -> np.ndarray:
     return np.array(_options(hyper), np.float64)
 
 
-def _loop_scratch(longest: int, n_columns: int) -> int:
-    return max(1, longest) * 2 * PAIR * n_columns
-
-
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Weights and shares of the words of two documents, and sums over blocks of topics."""
     n_columns = size.columns["topic_words"]
-    block = 2 * PAIR * size.longest * min(n_columns, 2 * whole_number(options, "candidates", 1) + LANES) * 4
+    block = 2 * PAIR * (size.longest + 1) * min(n_columns, FEW * whole_number(options, "candidates", 1)) * 4
     return Scratch([block, *topics_scratch(size)], size.rows["topic_words"] * (n_columns // LANES) * 4)
 
 
@@ -323,13 +326,13 @@ KERNEL = Kernel(
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
-    options={"max_doc_update_iter": 5, "candidates": 32, "explored": 4},
+    options={**cvb0.KERNEL.options, "candidates": 32, "explored": 4},
     meanings={
-        "max_doc_update_iter": "sweeps over a document, from 1",
-        "candidates": "topics that a document can have at most, from 1; all, of a model with up to twice as many",
+        **cvb0.KERNEL.meanings,
+        "candidates": "topics that a document can have, from 1; all, of a model with up to four times as many",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,
     paper="Asuncion et al. 2009; Lücke and Eggert 2010",
-    loop=SliceLoop(_infer_slice, _loop_options, _loop_scratch, ("iterations", "dropped_tokens")),
+    loop=SliceLoop(_infer_slice, _loop_options, cvb0.loop_scratch, ("iterations", "dropped_tokens")),
 )

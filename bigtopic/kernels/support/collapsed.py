@@ -19,7 +19,7 @@ from bigtopic.kernels.support.vector import (
     total,
 )
 
-__all__ = ["PAIR", "ask", "begin", "by_length", "keep", "remembered", "stay", "sweep_pair"]
+__all__ = ["PAIR", "ask", "begin", "by_length", "keep", "move_of_pair", "remembered", "stay", "sweep_pair"]
 
 PAIR = 2  # documents whose words are visited by turns: the sum and the division of one keep the other waiting
 
@@ -118,3 +118,15 @@ def sweep_pair(left, counts, block, shares, inverses, mass, factors):
             weight = total(sums)
             inverses[i, j] = one / weight if weight > 0 else zero
             factors[j] = counts[i, j] * inverses[i, j]
+
+
+@inner
+def move_of_pair(j, last, n_components, shares, mass, factors, before):
+    """Bring the mass of document j up to its last word; how far it is from `before`, which becomes the mass."""
+    change, factor = 0.0, factors[j]
+    for k in range(n_components):
+        mass[j, k] += factor * shares[last, j, k]
+        change += abs(mass[j, k] - before[j, k])
+        before[j, k] = mass[j, k]
+    factors[j] = 0
+    return change

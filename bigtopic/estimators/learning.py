@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -455,6 +455,10 @@ class TopicLearning(DocumentQuestions):
             When a model is there and `overwrite` is false, or something else is.
         """
         checkpoints.save_model(self, url, storage_options, overwrite=overwrite)
+
+    def _save_over(self, url: Any, check: Callable[[], None]) -> None:
+        """Replace the model at a path; `check`, called with its lock, raises when that may not be replaced."""
+        checkpoints.save_model(self, url, overwrite=True, check=check)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)

@@ -6,12 +6,15 @@ import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bigtopic.errors import CorpusExists, ModelError, SettingError, argument
+from bigtopic.errors import BigtopicError, CorpusExists, ModelError, SettingError, StoreError, argument
 from bigtopic.questions.labels import checked_label
+from bigtopic.state import model_store
+from bigtopic.state.identity import model_identity, relation
+from bigtopic.storage.output_file import check_outside_stores
 from bigtopic.storage.place import Place
 from bigtopic.support.numbers import is_whole
 
-__all__ = ["Edits", "State", "edited", "save"]
+__all__ = ["Edits", "SavedModel", "State", "edited", "save"]
 
 
 class State(NamedTuple):
@@ -123,6 +126,49 @@ class Edits:
         self.revision += 1
 
 
+class SavedModel:
+    """The path of the model that is explored, and what an exploration knows of the model there.
+
+    Parameters
+    ----------
+    model : an estimator
+    """
+
+    def __init__(self, model: Any, path: str) -> None:
+        self.place, self._model = Place.of(path), model._fitted()
+        self.seen()
+
+    def seen(self) -> None:
+        """What is at the path now is known."""
+        self._state = self._there()
+
+    def check(self) -> None:
+        """Refuse to replace another model, or this one as it was saved meanwhile, with other labels.
+
+        Raises
+        ------
+        StoreError
+        """
+        there = self._there()
+        if there is not None and (there != self._state or not self._has_its_topics()):
+            raise StoreError(
+                f"{self.place.url} was saved again since this model was opened, or holds other topics, and is not "
+                "replaced; open it again, or give another path"
+            )
+
+    def _there(self) -> Any:
+        """The name of the arrays of the model at the path, which is new in each write; None without a model."""
+        described = model_store.describe(self.place)
+        return described.get("state") if isinstance(described, dict) else described
+
+    def _has_its_topics(self) -> bool:
+        try:
+            there = model_store.load(self.place.url, self._model.method)[0]
+        except BigtopicError:
+            return False
+        return relation(model_identity(self._model), there) == "same"
+
+
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
@@ -143,13 +189,13 @@ def edited(model: Any, state: State) -> Any:
     return own.set_topic_labels(list(state.labels))
 
 
-def save(model: Any, state: State, path: Any, model_path: str | None) -> str:
+def save(model: Any, state: State, path: Any, saved: SavedModel | None) -> str:
     """Write the topics of a state as a model.
 
     Parameters
     ----------
-    path : where nothing is yet; None for the model's own path, if only labels have changed
-    model_path : where the model itself is; None if that is not known
+    path : where nothing is yet; None or blank for the model's own path, if only labels have changed
+    saved : where the model itself is; None if that is not known
 
     Returns
     -------
@@ -161,26 +207,33 @@ def save(model: Any, state: State, path: Any, model_path: str | None) -> str:
         When a path is needed, or it cannot be one.
     CorpusExists
         When there is something at the path.
+    StoreError
+        When the path is inside a store, or the model at its own path is another one by now.
     """
-    if path is None or path == "":
-        if state.has_merged or model_path is None:
+    if path is None or (isinstance(path, str) and not path.strip()):
+        if state.has_merged or saved is None:
             why = (
                 "merged topics are a new model"
                 if state.has_merged
                 else "the model was not loaded from a path"
             )
             raise SettingError(f"{argument('path')}: {why}; give a path at which there is nothing yet")
-        path = model_path
+        path = saved.place.url
     if not isinstance(path, str) or not _is_unicode(path):
         raise SettingError(f"{argument('path')}: this is not a path; give one as text")
     place = Place.of(path)
-    own = model_path is not None and place.real == Place.of(model_path).real
+    own = saved is not None and place.real == saved.place.real
     if own and state.has_merged:
         raise SettingError(
             f"{place.url} is the model that the topics are of; merged topics are a new model: give another path"
         )
     try:
-        edited(model, state).save(path, overwrite=own)
+        if saved is not None and own:
+            edited(model, state)._save_over(path, saved.check)
+            saved.seen()
+        else:
+            check_outside_stores(place)
+            edited(model, state).save(path)
     except CorpusExists as error:
         raise type(error)(f"{error.message.partition(';')[0]}; give another path") from error
     except ModelError as error:

@@ -21,7 +21,7 @@ from bigtopic.errors import BigtopicError, SettingError, argument, did_you_mean
 from bigtopic.evaluation.source import labels_of
 from bigtopic.explore.columns import Periods, chosen, frequencies
 from bigtopic.explore.documents import Documents
-from bigtopic.explore.edits import Edits, State, edited, save
+from bigtopic.explore.edits import Edits, SavedModel, State, edited, save
 from bigtopic.explore.index import Index
 from bigtopic.explore.tally import KEPT, Stopped, Tally, group_numbers, tally, without_pass
 from bigtopic.explore.topics import Topics
@@ -46,11 +46,11 @@ class Explorer:
     Parameters
     ----------
     model : an estimator, which stays as it is
-    model_path : where it is saved, for labels; None if that is not known
+    saved : where it is saved, for labels; None if that is not known
     """
 
-    def __init__(self, model: Any, index: Index, *, title: str, model_path: str | None = None) -> None:
-        self._model, self._index, self._title, self._model_path = model, index, title, model_path
+    def __init__(self, model: Any, index: Index, *, title: str, saved: SavedModel | None = None) -> None:
+        self._model, self._index, self._title, self._saved = model, index, title, saved
         own = Topics(model, index.similarity, index.places)
         self._own = tuple((topic,) for topic in range(own.n_topics))
         self.edits = Edits(labels_of(own.source))
@@ -281,7 +281,8 @@ class Explorer:
     def save(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write the topics as they are: {"path"}."""
         with self._lock:
-            return {"saved": save(self._model, self.edits.state, body.get("path"), self._model_path)}
+            self.edits.check(body.get("revision"))
+            return {"saved": save(self._model, self.edits.state, body.get("path"), self._saved)}
 
     @property
     def edited_model(self) -> Any:

@@ -24,6 +24,7 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler
 
 from bigtopic.errors import BigtopicError, SettingError, argument
+from bigtopic.explore.edits import SavedModel
 from bigtopic.explore.explorer import Explorer
 from bigtopic.explore.index import index_of
 from bigtopic.support.cards import link
@@ -80,7 +81,8 @@ def explore(
     ----------
     model, corpus, theta, open_theta, folder : see `index_of`
     port : of the server; 0 for any that is free
-    title, model_path : see `Explorer`
+    title : see `Explorer`
+    model_path : where the model is saved; None if that is not known
 
     Raises
     ------
@@ -91,13 +93,14 @@ def explore(
     """
     from bigtopic.report import explorer_page
 
+    saved = None if model_path is None else SavedModel(model, model_path)
     page, listening = explorer_page(), listening_at(port)
     try:
         index = index_of(model, corpus, theta, open_theta, folder)
     except BaseException:
         listening.close()
         raise
-    explorer = Explorer(model, index, title=title, model_path=model_path)
+    explorer = Explorer(model, index, title=title, saved=saved)
     return Exploration(explorer, listening, page)
 
 

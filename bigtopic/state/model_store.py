@@ -11,7 +11,7 @@ The raw statistics are kept with their scale, so a model that is loaded goes on 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -45,6 +45,7 @@ def save(
     storage_options: Mapping[str, Any] | None = None,
     *,
     overwrite: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
     """Write a model.
 
@@ -53,6 +54,7 @@ def save(
     extra : JSON of the caller, which `load` returns
     storage_options : for fsspec
     overwrite : whether to replace the model that is there
+    check : raises when that may not be replaced; called with the lock
 
     Raises
     ------
@@ -70,6 +72,7 @@ def save(
     listed = _listed if place.local else _listed_remote
     with (FolderWriter if place.local else RemoteWriter)(place, _WHAT, listed) as writer:
         _check_free(place, overwrite)
+        check()
         state = f"state-{writer.token}"
         writer.claim(["zarr.json", "zarr.json.partial", state])
         _write_arrays(place, state, model)

@@ -12,6 +12,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.explore import Exploration, Explorer, index_of, listening_at
+from bigtopic.explore.edits import SavedModel
 
 AWKWARD = {5: 'a/b "c"\nd', 6: "id'); DROP TABLE documents; --", 7: "ä%_*?&=#", 8: "-1"}
 PAGE = "<!doctype html><title>x</title><script>let a = 1</script>"
@@ -120,7 +121,8 @@ def explored(index_folder):
         opened = index_of(
             model, corpus, theta, lambda url: bt.open_topics(url).of_model(model._fitted()), folder
         )
-        explorer = Explorer(model, opened, title="T <1>", model_path=model_path)
+        saved = None if model_path is None else SavedModel(model, model_path)
+        explorer = Explorer(model, opened, title="T <1>", saved=saved)
         exploration = Exploration(explorer, listening_at(0), PAGE)
         exploration.client = Client(exploration)
         exploration.explorer = explorer

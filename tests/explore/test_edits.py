@@ -1,6 +1,8 @@
 """Labels, merged topics, undoing and saving; answers about merged topics are those of their sums."""
 
+import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,3 +189,64 @@ def test_the_edited_model(exploration, model):
 def test_without_a_path_of_the_model(client):
     client.edit("rename", topic=1, label="x")
     assert "was not loaded from a path" in client.edit("save", 400)["error"]
+
+
+def test_another_model_is_not_replaced(saved, asked, model):
+    path, client = saved
+    bt.LDA(3, max_iter=1, client=False, n_threads=1, progress=False).fit(asked).save(path, overwrite=True)
+    client.edit("rename", topic=0, label="lakes")
+    for body in ({}, {"path": str(path)}):
+        assert "open it again, or give another path" in client.edit("save", 400, **body)["error"]
+    assert len(bt.load_model(path).get_topics()) == 3
+    model.save(path, overwrite=True)  # the same topics again, by another process
+    client.edit("save", 400)
+    assert client.edit("save", path=str(path.parent / "new.zarr"))
+
+
+def test_a_model_that_learned_is_not_saved_in_place(explored, asked, theta, model, tmp_path):
+    """It was the one at the path when it was loaded."""
+    path = tmp_path / "model.zarr"
+    bt.LDA(5, method="online-cvb0", max_iter=1, client=False, n_threads=1, progress=False).fit(asked).save(
+        path
+    )
+    client = explored(model, asked, theta, model_path=str(path)).client
+    client.edit("rename", topic=0, label="lakes")
+    assert "open it again" in client.edit("save", 400)["error"]
+
+
+def test_two_explorations_keep_each_others_labels(saved, explored, asked, theta):
+    path, client = saved
+    other = explored(bt.load_model(path), asked, theta, model_path=str(path)).client
+    client.edit("rename", topic=0, label="lakes")
+    other.edit("rename", topic=1, label="rivers")
+    client.edit("save")
+    assert "open it again" in other.edit("save", 400)["error"]
+    assert "rivers" not in bt.load_model(path).topic_labels_
+    client.edit("rename", topic=2, label="seas")
+    client.edit("save")
+    assert bt.load_model(path).topic_labels_[::2][:2] == ["lakes", "seas"]
+
+
+def test_two_windows_of_one_exploration(saved):
+    path, client = saved
+    client.edit("rename", topic=0, label="lakes")
+    assert "in another window" in client.edit("save", 400, revision=0)["error"]
+    assert client.edit("save", revision=1) == {"saved": str(path)}
+
+
+def test_a_model_that_is_gone_is_saved_again(saved):
+    path, client = saved
+    shutil.rmtree(path)
+    client.edit("rename", topic=0, label="lakes")
+    client.edit("save")
+    client.edit("save")
+    assert bt.load_model(path).topic_labels_[0] == "lakes"
+
+
+def test_nothing_is_saved_inside_a_store(saved, asked):
+    path, client = saved
+    for store in (asked.url, path):
+        assert "inside the store" in client.edit("save", 400, path=f"{store}/inner.zarr")["error"]
+    client.edit("rename", topic=0, label="lakes")
+    assert client.edit("save", path="  ") == {"saved": str(path)}
+    assert not Path(" ").exists() and not Path("  ").exists()

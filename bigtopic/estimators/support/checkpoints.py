@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import isnan
 from typing import Any
@@ -40,10 +40,16 @@ _PASSWORD = re.compile(r"(://)(?:[^/]*@|[^/:@]*:(?!:|\d+/)(?:(?!::)[^@])*@)")
 
 
 def save_model(
-    estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+    estimator: Any,
+    url: Any,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write a fitted estimator: its params, and its arguments that JSON can represent."""
-    model_store.save(estimator._fitted(), url, extra_of(estimator), storage_options, overwrite=overwrite)
+    """Write a fitted estimator: its params, and its arguments that JSON can represent. See `model_store.save`."""
+    model, extra = estimator._fitted(), extra_of(estimator)
+    model_store.save(model, url, extra, storage_options, overwrite=overwrite, check=check)
 
 
 def extra_of(estimator: Any) -> dict[str, Any]:

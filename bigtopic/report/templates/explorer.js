@@ -84,7 +84,7 @@ class Application extends Explorer {
 
   async save() {
     const path = byId("path").value.trim();
-    const { saved } = await tell("save", path ? { path } : {});
+    const { saved } = await tell("save", { ...(path && { path }), revision: this.model.revision });
     byId("edit-says").textContent = `Saved to ${printable(saved)}.`;
   }
 

@@ -72,7 +72,7 @@ class Documents:
         return found[np.sort(at)], complete and len(ids) < MOST_IDS
 
     def shares(self, positions: np.ndarray, group_of: np.ndarray) -> list[np.ndarray]:
-        """Shares of the groups of topics in each document, float64 (n_groups,).
+        """Shares of the groups of topics in each document, float64 (n_groups,); 0 where it has no known word.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Documents:
         order = np.sort(positions)
         for near in np.split(order, np.flatnonzero(np.diff(order // _NEAR)) + 1) if len(order) else ():
             first = int(near[0])
-            rows = store._rows(store._offsets(first, int(near[-1]) + 1)).normalised()
+            rows = store._rows(store._offsets(first, int(near[-1]) + 1)).normalised(self._index.prior)
             for position in near.tolist():
                 own = slice(*rows.indptr[position - first : position - first + 2].tolist())
                 found[position] = np.bincount(group_of[rows.topics[own]], rows.shares[own], n)
@@ -100,7 +100,7 @@ class Documents:
         until : by the clock `time.monotonic`; at least one batch of documents is read
         """
         positions, shares = np.zeros(0, np.int64), np.zeros(0)
-        for start, rows in self._index.store.batches():
+        for start, rows in self._index.store.batches(self._index.prior):
             own = meets[start : start + len(rows.indptr) - 1]
             if own.any():
                 share = rows.sums(np.where(np.isin(rows.topics, topics), rows.shares, 0.0))

@@ -142,8 +142,7 @@ class Explorer:
         by = {one: self._periods(one) for one in ([freq] if freq is not None else allowed)}
         enough = (one for one, periods in by.items() if len(periods.names) >= _ENOUGH_PERIODS)
         freq = next(enough, allowed[-1]) if freq is None else freq
-        assert column.counts is not None
-        share, error, n = figures.sums[0].means(k, column.counts, by[freq].of)
+        share, error, n = figures.sums[0].means(k, by[freq].of)
         names = by[freq].names
         about = {"column": column.name, "freq": freq, "freqs": allowed, "periods": names}
         about["years"] = [year_of(name) for name in names]
@@ -164,8 +163,8 @@ class Explorer:
                 f"choose one of: {', '.join(known) or 'none'}{did_you_mean(name, known)}"
             )
         column = self._index.summed[number]
-        assert column.values is not None and column.counts is not None
-        share, error, n = figures.sums[number].means(k, column.counts)
+        assert column.values is not None
+        share, error, n = figures.sums[number].means(k)
         order = np.argsort(-n, kind="stable")[:_GROUPS]
         groups = [column.values[i] for i in order.tolist()]
         return {"column": name} | _plain(
@@ -338,7 +337,7 @@ class Explorer:
 
         columns = [column.numbered for column in self._index.summed]
         try:
-            found = tally(self._index.store, columns, tell, groups, stopped)
+            found = tally(self._index.store, self._index.prior, columns, tell, groups, stopped)
             with self._lock:
                 _remember(self._tallies, groups, found)
         except (Stopped, BigtopicError):  # the latter of a store that was replaced: answers stay as they are

@@ -44,7 +44,7 @@ from bigtopic.storage.place import Place
 
 __all__ = ["Index", "index_of"]
 
-VERSION = 2
+VERSION = 3
 MOST_CELLS = 1 << 24  # topics times groups of all columns: 256 MiB for two sums in float64
 _MEMBERS = (
     "index.json", "documents.sqlite", "columns", "tally", "rows.npy", "to_corpus.npy", "to_theta.npy", "topics.npz",
@@ -64,6 +64,7 @@ class Index:
     ----------
     path : its folder
     store : the topics of the documents, as `open_topics` gives them
+    prior : shares of documents without a known word, see `TopicModel.shares_without_words`
     corpus : the documents; None without one
     columns : `Column` of each
     summed : the columns of the sums of the tally, first the one of dates, last the authors
@@ -75,6 +76,7 @@ class Index:
 
     path: Path
     store: Any
+    prior: np.ndarray | None
     corpus: Corpus | None
     columns: list[Column]
     summed: list[Column]
@@ -133,14 +135,14 @@ def index_of(model: Any, corpus: Corpus | None, theta: Any, open_theta: Opener, 
     if not store.n_docs:
         raise SettingError(f"{argument('theta')}: {store.url} has no documents; write the topics of some")
     path, about = place / "index", _hash(model, corpus, _identity(store))
-    found = _opened(path, about, store, corpus)
+    found = _opened(path, about, model, store, corpus)
     if found is None:
         _make(place)
         with drafted(Place.of(path), _MEMBERS, partial(_check_members, path)) as draft:
             _write(Path(draft.url), about, model, store, corpus)
         if folder is None:
             keep_newest(kept, _MEMBERS)
-        found = _opened(path, about, store, corpus)
+        found = _opened(path, about, model, store, corpus)
     if found is None:
         raise StoreError(
             f"{path} cannot be read though it was just written; give another folder for the index"
@@ -234,7 +236,8 @@ def _write(folder: Path, about: str, model: Any, store: Any, corpus: Corpus | No
         with Progress("indexing texts", corpus.n_docs, " docs", model.progress) as shown:
             write_texts(folder / "documents.sqlite", corpus, shown.update)
     with bar("adding up topics") as shown:
-        save_tally(folder / "tally", tally(store, [column.numbered for column in summed], shown.update))
+        columns_to_sum, prior = [column.numbered for column in summed], model._fitted().shares_without_words
+        save_tally(folder / "tally", tally(store, prior, columns_to_sum, shown.update))
     alike = similarity(model.topic_source())
     np.savez(folder / "topics.npz", similarity=alike, places=places(1 - alike))
     described = {
@@ -315,7 +318,7 @@ def _check_same(to_theta: np.ndarray, known: Texts, corpus: Corpus) -> None:
 # ------------------------------------------------------------------ opening
 
 
-def _opened(path: Path, about: str, store: Any, corpus: Corpus | None) -> Index | None:
+def _opened(path: Path, about: str, model: Any, store: Any, corpus: Corpus | None) -> Index | None:
     """The index in a folder; None when there is none of this content and version, or it is damaged."""
     try:
         described = json.loads((path / "index.json").read_text(encoding="utf-8"))
@@ -344,8 +347,21 @@ def _opened(path: Path, about: str, store: Any, corpus: Corpus | None) -> Index 
         texts = Texts(path / "documents.sqlite")
     except (OSError, ValueError, KeyError, TypeError, EOFError, sqlite3.Error):
         return None
+    prior = model._fitted().shares_without_words
     return Index(
-        path, store, corpus, columns, summed, texts, figures, rows, to_corpus, to_theta, similar, on_map
+        path,
+        store,
+        prior,
+        corpus,
+        columns,
+        summed,
+        texts,
+        figures,
+        rows,
+        to_corpus,
+        to_theta,
+        similar,
+        on_map,
     )
 
 

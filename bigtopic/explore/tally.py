@@ -1,5 +1,8 @@
 """Figures of the topics over all documents, in one pass over their topics: shares, the documents that are most about
-each topic, and sums by group and by date, from which shares and their standard errors follow."""
+each topic, and sums by group and by date, from which shares and their standard errors follow.
+
+Documents without a word that the model knows are left out.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,14 @@ class Sums(NamedTuple):
     shares: np.ndarray
     squares: np.ndarray
 
-    def means(self, topic: int, counts: np.ndarray, of: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    def means(self, topic: int, of: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         """Mean share of a topic in each group, its standard error, and the documents of the group.
 
         Parameters
         ----------
-        counts : documents of each group, (n_groups,)
         of : the larger group that each group belongs to, int64 (n_groups,); None for the groups themselves
         """
+        counts = np.rint(self.shares.sum(axis=0))  # the shares of a document sum to 1
         own = self.shares[topic], self.squares[topic], counts
         sums, squares, n = own if of is None else (np.bincount(of, weights=values) for values in own)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -70,7 +73,7 @@ class Tally:
     Attributes
     ----------
     share : mean share of each topic, float64 (n_topics,)
-    largest : the largest topic of each document, (n_docs,); ties go to the lower topic
+    largest : the largest topic of each document, (n_docs,); ties go to the lower topic; -1 for none
     leading : `Leading`
     sums : `Sums` by column, in the order of the columns
     exact : whether all figures are known
@@ -115,6 +118,7 @@ class _Largest:
 
 def tally(
     store: Any,
+    prior: np.ndarray | None,
     columns: Sequence[tuple[np.ndarray, int, np.ndarray | None]],
     tell: Callable[[int], object],
     groups: Sequence[Sequence[int]] | None = None,
@@ -125,6 +129,7 @@ def tally(
     Parameters
     ----------
     store : of topics
+    prior : of documents without a known word, see `TopicRows.normalised`
     columns : see `Column.numbered`
     tell : called with numbers of documents that have been read
     groups : each topic of the store is in one; None for the topics themselves
@@ -144,7 +149,7 @@ def tally(
     total, largest = np.zeros(n_topics), np.zeros(store.n_docs, _smallest_type(n_topics))
     best = _Largest(n_topics)
     sums = [Sums(*np.zeros((2, n_topics, n))) for _, n, _ in columns]
-    for start, (indptr, topics, shares) in store.batches():
+    for start, (indptr, topics, shares) in store.batches(prior):
         if stopped():
             raise Stopped
         n_docs = len(indptr) - 1
@@ -155,7 +160,8 @@ def tally(
         own = csr_matrix((shares, topics, indptr), shape=(n_docs, n_topics))
         documents = np.repeat(np.arange(n_docs), np.diff(indptr))
         total += np.bincount(topics, weights=shares, minlength=n_topics)
-        largest[start : start + n_docs] = leaders(own)
+        own_sums = np.asarray(own.sum(axis=1)).ravel()
+        largest[start : start + n_docs] = np.where(own_sums > 0, leaders(own), -1)
         best.add(topics, start + documents, shares)
         for (codes, n, of_document), (of_shares, of_squares) in zip(columns, sums, strict=True):
             if of_document is None:
@@ -165,7 +171,7 @@ def tally(
             times = np.diff(cuts)
             _add(of_shares, of_squares, codes[entries], topics.repeat(times), shares.repeat(times), n)
         tell(n_docs)
-    return Tally(total / max(store.n_docs, 1), largest, best.found(), sums)
+    return Tally(total / max(total.sum(), 1), largest, best.found(), sums)
 
 
 def _add(
@@ -209,7 +215,9 @@ def without_pass(known: Tally, groups: Sequence[Sequence[int]]) -> Tally:
         added = np.array([shares[list(group)].sum(axis=0) for group in groups])
         own = np.where(several[:, None], np.nan, [squares[group[0]] for group in groups])
         sums.append(Sums(added, own))
-    largest = group_of.astype(_smallest_type(len(groups)))[known.largest]
+    largest = np.append(group_of, -1).astype(_smallest_type(len(groups)))[
+        known.largest
+    ]  # the last one is of none
     share = np.bincount(group_of, weights=known.share, minlength=len(groups))
     return Tally(share, largest, _joined(known.leading, groups), sums, exact=not several.any())
 

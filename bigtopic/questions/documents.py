@@ -25,6 +25,7 @@ from bigtopic.wording import printable
 
 __all__ = [
     "MOST_BYTES",
+    "SAME_SHARE",
     "DocumentShares",
     "DocumentTopics",
     "LastTopics",
@@ -63,7 +64,8 @@ class Theta:
     ----------
     documents : their ids, source rows and columns
     n_components : number of topics
-    pieces : gives csr_matrix after csr_matrix of topics, in the order in which the documents are stored
+    pieces : gives csr_matrix after csr_matrix of topics, in the order in which the documents are stored; rows sum to
+        1, or to 0 for documents without a word that the model knows
     chosen : bool (n_docs,), the documents that were asked for; None for all
     progress : whether to show a bar; None shows it in terminals and notebooks, after two seconds
     """
@@ -75,15 +77,16 @@ class Theta:
     progress: bool | None = None
 
     def batches(self, description: str) -> Iterator[DocumentShares]:
-        """The documents that were asked for, a batch at a time, under a progress bar."""
+        """The documents that were asked for and have a known word, a batch at a time, under a progress bar."""
         start = 0
         with Progress(description, self.documents.n_docs, " docs", self.progress) as bar:
             for shares in self.pieces():
                 stop = start + shares.shape[0]
-                if self.chosen is None:
-                    yield DocumentShares(np.arange(start, stop), shares)
-                elif (kept := np.flatnonzero(self.chosen[start:stop])).size:
-                    yield DocumentShares(start + kept, shares[kept])
+                wanted = np.asarray(shares.sum(axis=1)).ravel() > 0
+                if self.chosen is not None:
+                    wanted &= self.chosen[start:stop]
+                if wanted.any():
+                    yield DocumentShares(start + np.flatnonzero(wanted), shares[wanted])
                 bar.update(stop - start)
                 start = stop
 
@@ -131,6 +134,7 @@ def other_documents(document: str, row: int) -> SettingError:
     )
 
 
+SAME_SHARE = 1e-5  # relative difference of shares in float32 that are the same but for rounding
 MOST_BYTES = 1 << 26  # of topics: 160,000 documents with 100 topics
 
 

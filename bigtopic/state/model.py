@@ -80,6 +80,11 @@ class TopicModel:
         return self.estimate(DOC_TOPIC_PRIOR).first_row()
 
     @property
+    def shares_without_words(self) -> np.ndarray | None:
+        """Shares of topics in a document without a known word, float64 (n_components,); None with a single topic."""
+        return None if self.n_components == 1 else self.doc_topic_prior / self.doc_topic_prior.sum()
+
+    @property
     def known_share(self) -> float:
         """Share of the tokens of the training texts whose word passed limits such as min_df."""
         return float((self.text or {}).get("known_share", 1.0)) or 1.0

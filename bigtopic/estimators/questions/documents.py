@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from bigtopic.estimators.questions.topics import TopicQuestions
 from bigtopic.evaluation import coherence
 from bigtopic.questions import words
 from bigtopic.questions.documents import (
+    SAME_SHARE,
     DocumentTopics,
     LastTopics,
     Theta,
@@ -349,7 +351,8 @@ class DocumentQuestions(TopicQuestions):
         if theta is not None:
             store = self._stored(theta, storage_options)
             chosen = selected(store.documents, where)
-            return Theta(store.documents, store.n_components, store.matrices, chosen, self.progress)
+            matrices = partial(store.matrices, self._fitted().shares_without_words)
+            return Theta(store.documents, store.n_components, matrices, chosen, self.progress)
         if X is None:
             raise SettingError("give X, a corpus of documents, or theta, a store that transform_to wrote")
         corpus = self._known_corpus(checked(self._opened(X), where))
@@ -363,11 +366,21 @@ class DocumentQuestions(TopicQuestions):
         return Theta(corpus, self._fitted().n_components, pieces, None, False)
 
     def _topics_to_ask(self, corpus: Any) -> Iterator[np.ndarray]:
-        """Topics of documents in stored order, float32 (n, n_components) each; the last are remembered."""
+        """Topics of documents in stored order, float32 (n, n_components) each; the last are remembered. Documents
+        without a known word have none."""
         model = self._fitted()
 
         def infer() -> Iterator[np.ndarray]:
-            return (piece.doc_topics for piece in self._infer(corpus))
+            prior = model.shares_without_words
+            for piece in self._infer(corpus):
+                without = piece.n_tokens == 0
+                if (
+                    prior is not None and without.any()
+                ):  # by its authors, a document without words may have topics
+                    same = np.isclose(piece.doc_topics, prior, rtol=SAME_SHARE, atol=0).all(axis=1)
+                    yield np.where((without & same)[:, None], np.float32(0), piece.doc_topics)
+                else:
+                    yield piece.doc_topics
 
         if "author" in model.axes:  # which the fingerprint of documents leaves out
             return infer()

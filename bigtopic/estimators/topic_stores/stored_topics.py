@@ -21,6 +21,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, argument, either, require, warn
 from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE, Batch
 from bigtopic.estimators.topic_stores.formats import TopicsToWrite, arrow_tables, tables
+from bigtopic.questions.documents import SAME_SHARE
 from bigtopic.state.identity import relation
 from bigtopic.state.model import TopicModel
 from bigtopic.storage.place import Place
@@ -37,7 +38,7 @@ class TopicRows(NamedTuple):
     """Topics of documents as CSR, none of them empty.
 
     indptr : int64 (n_docs + 1,); topics : int64 (nnz,); shares : float64 (nnz,), of a document at most 1 in all, or 1
-        if they are normalised
+        if they are normalised; or all 0, see `normalised`
     """
 
     indptr: np.ndarray
@@ -48,9 +49,17 @@ class TopicRows(NamedTuple):
         """The sum of each document's values: (nnz,) to (n_docs,)."""
         return np.add.reduceat(values, self.indptr[:-1])
 
-    def normalised(self) -> Self:
-        """The same with shares that sum to 1 in each document."""
+    def normalised(self, prior: np.ndarray | None = None) -> Self:
+        """The same with shares that sum to 1 in each document.
+
+        Parameters
+        ----------
+        prior : shares (n_components,) that documents without a known word have, which become 0; None leaves them
+        """
         sums = self.sums(self.shares)
+        if prior is not None:
+            same = np.isclose(self.shares, prior[self.topics], rtol=SAME_SHARE, atol=0)
+            sums[np.logical_and.reduceat(same, self.indptr[:-1])] = np.inf
         return self._replace(shares=self.shares / np.repeat(sums, np.diff(self.indptr)))
 
 
@@ -169,9 +178,9 @@ class StoredTopics:
         with intact(f"{self.url}/{name}"):
             return np.asarray(self._arrays[name][start:stop])
 
-    def batches(self) -> Iterator[tuple[int, TopicRows]]:
-        """All documents in the store's order, each batch with the position of its first."""
-        return ((start, rows.normalised()) for start, rows in self._stored_rows())
+    def batches(self, prior: np.ndarray | None = None) -> Iterator[tuple[int, TopicRows]]:
+        """All documents in the store's order, see `TopicRows.normalised`, with the position of a batch's first."""
+        return ((start, rows.normalised(prior)) for start, rows in self._stored_rows())
 
     def _stored_rows(self) -> Iterator[tuple[int, TopicRows]]:
         for start in range(0, self.n_docs, DOCUMENTS):
@@ -209,11 +218,11 @@ class StoredTopics:
             )
         return self
 
-    def matrices(self) -> Iterator[Any]:
-        """All documents in the store's order, as csr_matrix (n_docs, n_components) of each batch."""
+    def matrices(self, prior: np.ndarray | None = None) -> Iterator[Any]:
+        """As `batches`, as csr_matrix (n_docs, n_components) of each batch."""
         from scipy.sparse import csr_matrix
 
-        for _, rows in self.batches():
+        for _, rows in self.batches(prior):
             shape = len(rows.indptr) - 1, self.n_components
             yield csr_matrix((rows.shares, rows.topics, rows.indptr), shape=shape)
 

@@ -173,7 +173,7 @@ def summarise(
         time; of a model of this package, as `by`
     date_format : how dates of `time` are written, such as "%d.%m.%Y", see `LDA.topics_over`; None for the usual forms
     by : a column or several, for shares of topics in groups of documents
-    theta : store of the documents' topics, which `transform_to` wrote, for `time` and `by`; None infers them
+    theta : store of the documents' topics, which `transform_to` wrote, for `time` and `by` alone; None infers them
     n_words : words to show per topic, at most the vocabulary's; `n_top` is a setting of the measures
     n_documents : documents to name per topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`

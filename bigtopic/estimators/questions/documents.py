@@ -300,7 +300,7 @@ class DocumentQuestions(TopicQuestions):
     ) -> Any:
         """Pearson's correlation of the shares of topics over documents, (n_components, n_components).
 
-        See `documents` for X, theta and where. Shares that the store leaves out count as 0.
+        See `documents` for X, theta and where. What a store keeps of a document is scaled to sum to 1.
         """
         return square(correlation(self._theta(X, theta, where, storage_options)))
 

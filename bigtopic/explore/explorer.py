@@ -24,6 +24,7 @@ from bigtopic.explore.documents import Documents
 from bigtopic.explore.edits import Edits, SavedModel, State, edited, save
 from bigtopic.explore.index import Index
 from bigtopic.explore.tally import KEPT, Stopped, Tally, group_numbers, tally, without_pass
+from bigtopic.explore.texts import words_left_out
 from bigtopic.explore.topics import Topics
 from bigtopic.questions.dates import year_of
 from bigtopic.support.numbers import is_whole
@@ -200,7 +201,8 @@ class Explorer:
     ) -> dict[str, Any]:
         """Documents: with the words of a text or an id that begins with it, most about a topic, meeting conditions.
 
-        Without texts in the corpus, words are looked up in the model: the documents of their topic.
+        Of a long text, words beyond `MOST_WORDS` are left out. Without texts in the corpus, words are looked up in the
+        model: the documents of their topic.
         """
         state = self.edits.state
         figures, n = self._tally_of(state), _number("n", n, MOST_DOCUMENTS)
@@ -227,7 +229,8 @@ class Explorer:
             {**one, "topics": _largest(own)[:_TOPICS]}
             for one, own in zip(self._documents.listed(found), shares, strict=True)
         ]
-        return {"n": total, "documents": listed}
+        left_out = words_left_out(text) if self._documents.has_words else 0
+        return {"n": total, "words_left_out": left_out, "documents": listed}
 
     def _matching(self, state: State, figures: Tally, text: str) -> tuple[np.ndarray, bool]:
         """Positions of the documents that match a text, and whether these are all."""

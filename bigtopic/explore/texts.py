@@ -15,16 +15,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.segmentation import UNSPACED
-from bigtopic.errors import warn
+from bigtopic.errors import SettingError, warn
 
-__all__ = ["MOST_COUNTED", "MOST_IDS", "Texts", "write_ids", "write_texts"]
+__all__ = ["MOST_COUNTED", "MOST_IDS", "MOST_WORDS", "Texts", "words_left_out", "write_ids", "write_texts"]
 
 MOST_COUNTED = 100_000  # documents that a search finds
 _MOST_RANKED = 10_000  # documents that are put in the order of their relevance; more are in stored order
+MOST_WORDS = 64  # and phrases that are searched for, of one search
+_SECONDS = 5.0  # that a query may take, while others wait
+_STEPS = 1000  # of SQLite's machine between two looks at the clock
 MOST_IDS = 1000  # documents that are found by the beginning of their id
 _CACHE = 1 << 16  # KiB, while an index is written
 _SPAN = 1 << 18  # entries of documents whose texts are read at once
@@ -114,7 +118,16 @@ class Texts:
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._database.execute(query, values).fetchall()
+            until = monotonic() + _SECONDS
+            self._database.set_progress_handler(lambda: monotonic() > until, _STEPS)
+            try:
+                return self._database.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if str(error) != "interrupted":
+                    raise
+                raise SettingError(
+                    f"the search took more than {_SECONDS:g} seconds; search for fewer words, or less frequent ones"
+                ) from error
 
     def ids(self, positions: Sequence[int]) -> list[str]:
         """Ids of the documents at these positions."""
@@ -155,9 +168,19 @@ class Texts:
 
 def _query(asked: str) -> str:
     """What FTS5 takes: every word or phrase in quotation marks, in which nothing has a meaning of its own."""
+    return " ".join(f'"{piece}"' for piece in _pieces(asked)[:MOST_WORDS])
+
+
+def words_left_out(asked: str) -> int:
+    """How many words and phrases of a search are beyond `MOST_WORDS`."""
+    return max(0, len(_pieces(asked)) - MOST_WORDS)
+
+
+def _pieces(asked: str) -> list[str]:
+    """The words and phrases of a search, each once."""
     found = ["".join(groups).replace('"', " ").replace("\0", " ") for groups in _PIECES.findall(asked)]
-    pieces = map(_separated, found)
-    return " ".join(f'"{piece}"' for piece in pieces if any(map(str.isalnum, piece)))
+    pieces = map(_separated, dict.fromkeys(found))
+    return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 
 def _separated(text: str) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.explore.texts import Texts, write_ids, write_texts
+from bigtopic.explore import texts as texts_module
+from bigtopic.explore.texts import MOST_WORDS, Texts, write_ids, write_texts
 
 from .conftest import AWKWARD, QUIET
 
@@ -31,6 +32,29 @@ def test_all_words(client, records, words):
     wanted = with_words(records, *words)
     assert found["n"] == len(wanted) and len(found["documents"]) == min(100, len(wanted))
     assert {*ids_of(found)} <= wanted
+
+
+def test_words_are_searched_once(client, records):
+    wanted = client.answer("documents", q="w3 w10", n=100)
+    assert client.answer("documents", q="w3 w10 " * 1000, n=100) == wanted
+
+
+def test_only_so_many_words_are_searched(client, records):
+    assert client.answer("documents", q="w3 w10")["words_left_out"] == 0
+    words = ["w3", "w10", *(f"nowhere{i}" for i in range(MOST_WORDS - 1))]
+    found = client.answer("documents", q=" ".join(words))
+    assert (found["n"], found["words_left_out"]) == (0, 1)
+    words = [*dict.fromkeys(max((one["text"] for one in records), key=len).split())]
+    assert len(words) < MOST_WORDS
+    assert client.answer("documents", q=" ".join(words))["n"]
+
+
+def test_a_long_search_is_ended(client, exploration, monkeypatch):
+    monkeypatch.setattr(texts_module, "_SECONDS", -1.0)
+    monkeypatch.setattr(texts_module, "_STEPS", 1)
+    assert "fewer words" in client.refused("documents", q="w3")
+    monkeypatch.undo()
+    assert client.answer("documents", q="w3")["n"]
 
 
 def test_a_phrase(client, records):

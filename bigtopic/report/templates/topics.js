@@ -281,7 +281,7 @@ class Explorer {
     this.found = null;
     if (!asked) return this.list();
     byId("found").setAttribute("aria-busy", "true");
-    const [words, { documents, n }] = await Promise.all([this.source.words(asked), this.source.search(asked)]);
+    const [words, { documents, n, words_left_out: leftOut }] = await Promise.all([this.source.words(asked), this.source.search(asked)]);
     if (asked !== byId("search").value.trim()) return;
     const topics = this.ordered.filter((topic) => has(`${topic.topic} ${topic.label ?? ""} ${topic.words.map(([word]) => word).join(" ")}`, asked));
     byId("found-words").replaceChildren(...words.map((found) => element("li", {},
@@ -294,6 +294,7 @@ class Explorer {
     const all = n === null ? `${documents.length} or more` : number(n);
     byId("found-says").textContent = words.length + topics.length + documents.length
       ? `Words: ${words.length}. Topics: ${topics.length}. Documents: ${all}.` : "Nothing found.";
+    if (leftOut) byId("found-says").textContent += ` The last ${number(leftOut)} words were left out.`;
     this.found = new Set(topics.map((topic) => topic.topic));
     this.list();
     byId("found").setAttribute("aria-busy", "false");

@@ -20,6 +20,7 @@ import numpy as np
 from bigtopic.corpus.select import condition
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, did_you_mean
+from bigtopic.explore.mapped import new_array
 from bigtopic.questions.dates import FREQUENCIES, Dates, Moment
 
 __all__ = ["MOST_VALUES", "Column", "Periods", "chosen", "coded", "frequencies", "time_column"]
@@ -216,7 +217,7 @@ class _Codes:
     def __init__(self, path: Path, n_docs: int) -> None:
         self.index: dict[Any, int] = {}
         self._path, self._done = path, 0
-        self._codes = np.lib.format.open_memmap(path, "w+", np.int32, (n_docs,))
+        self._codes = new_array(path, np.int32, n_docs)
 
     @property
     def n_docs(self) -> int:

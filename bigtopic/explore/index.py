@@ -31,6 +31,7 @@ from bigtopic.errors import SettingError, StoreError, argument
 from bigtopic.explore.authors import NAME, read_authors, stored_authors
 from bigtopic.explore.cached import keep_newest, opened_now
 from bigtopic.explore.columns import Column, coded, time_column
+from bigtopic.explore.mapped import new_array
 from bigtopic.explore.tally import Tally, load_tally, save_tally, tally
 from bigtopic.explore.texts import Texts, write_ids, write_texts
 from bigtopic.parallel.progress import Progress
@@ -138,7 +139,8 @@ def index_of(model: Any, corpus: Corpus | None, theta: Any, open_theta: Opener, 
     found = _opened(path, about, model, store, corpus)
     if found is None:
         _make(place)
-        with drafted(Place.of(path), _MEMBERS, partial(_check_members, path)) as draft:
+        check = partial(_check_members, path)
+        with store_errors("written", str(path)), drafted(Place.of(path), _MEMBERS, check) as draft:
             _write(Path(draft.url), about, model, store, corpus)
         if folder is None:
             keep_newest(kept, _MEMBERS)
@@ -220,7 +222,7 @@ def _write(folder: Path, about: str, model: Any, store: Any, corpus: Corpus | No
         columns = coded(documents, folder / "columns", most, shown.update)
     summed = _summed(columns, most)
     with bar("reading ids") as shown:
-        rows = np.lib.format.open_memmap(folder / "rows.npy", "w+", np.int64, (n_docs,))
+        rows = new_array(folder / "rows.npy", np.int64, n_docs)
         write_ids(folder / "documents.sqlite", _ids(documents, rows), shown.update)
     if corpus is not None:
         to_corpus, to_theta = _matched(rows, corpus)

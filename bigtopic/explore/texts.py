@@ -9,11 +9,12 @@ of characters is found as a phrase. FTS5's own `trigram` would not find words of
 
 from __future__ import annotations
 
+import errno
 import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -38,19 +39,26 @@ _UNSPACED = re.compile(f"[{UNSPACED}]+")
 _PIECES = re.compile(r'"([^"]*)"|(\S+)')
 
 
-def _new(path: Path) -> sqlite3.Connection:
-    """A database that no process reads before it is complete, so that nothing need be undone."""
+@contextmanager
+def _new(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database that no process reads before it is complete, so that nothing need be undone. Raises OSError."""
     database = sqlite3.connect(path, isolation_level=None)
-    for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}"):
-        database.execute(f"PRAGMA {setting}")
-    return database
+    try:
+        for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}"):
+            database.execute(f"PRAGMA {setting}")
+        yield database
+    except sqlite3.OperationalError as error:
+        code = errno.ENOSPC if error.sqlite_errorcode == sqlite3.SQLITE_FULL else errno.EIO
+        raise OSError(code, str(error)) from error
+    finally:
+        database.close()
 
 
 def write_ids(
     path: Path, batches: Iterable[tuple[int, Sequence[str]]], tell: Callable[[int], object]
 ) -> None:
     """Write the ids of documents, of which each batch has the position of its first."""
-    with closing(_new(path)) as database:
+    with _new(path) as database:
         database.execute(
             "CREATE TABLE documents (position INTEGER PRIMARY KEY, id TEXT NOT NULL COLLATE NOCASE)"
         )
@@ -66,12 +74,14 @@ def write_texts(path: Path, corpus: Corpus, tell: Callable[[int], object]) -> bo
     """Add the words of a corpus' texts and ids; whether there are any. Warns where SQLite has no full-text search."""
     if not corpus.has_text:
         return False
-    with closing(_new(path)) as database:
+    with _new(path) as database:
         try:
             database.execute(
                 f'CREATE VIRTUAL TABLE texts USING fts5(id, text, content="", tokenize="{_TOKENIZER}")'
             )
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if "no such module" not in str(error):
+                raise
             warn(
                 "texts are not searched: Python's SQLite was built without FTS5; install a Python that has it"
             )

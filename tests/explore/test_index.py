@@ -148,22 +148,33 @@ import os, signal, sys
 import bigtopic as bt
 from bigtopic.explore import index as module
 
-module.tally = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-model, corpus, theta, folder = sys.argv[1:]
+model, corpus, theta, folder, step = sys.argv[1:]
+if step == "drafted":  # just after it has taken its place
+    from bigtopic.storage import output_file
+    output_file.sync_committed = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+else:
+    setattr(module, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 module.index_of(bt.load_model(model), bt.open_corpus(corpus), theta, bt.open_topics, folder)
 """
 
 
 @pytest.mark.slow
-def test_a_killed_one_leaves_nothing_that_stays(opened, model, asked, theta, tmp_path):
+@pytest.mark.parametrize(
+    "step", ["coded", "new_array", "write_ids", "write_texts", "tally", "save_tally", "similarity", "drafted"]
+)
+def test_a_killed_one_leaves_nothing_that_stays(opened, model, asked, theta, tmp_path, step):
     model.save(tmp_path / "model.zarr")
-    arguments = [str(tmp_path / "model.zarr"), asked.url, theta, str(tmp_path / "indexes")]
+    arguments = [str(tmp_path / "model.zarr"), asked.url, theta, str(tmp_path / "indexes"), step]
     done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL
     (left,) = (tmp_path / "indexes").iterdir()
-    assert [path.name.endswith(".partial") for path in left.iterdir()] == [True]
+    partial = [path for path in left.iterdir() if path.name.endswith(".partial")]
+    assert len(partial) == 1 and ((left / "index").exists() == (step == "drafted"))
     found = opened(theta)
-    assert found.path.parent == left and names_in(left) == ["index"]
+    assert found.path.parent == left and found.path.name == "index"
+    if step != "drafted":  # then nothing is written again, and the folder of the writer stays, empty
+        assert names_in(left) == ["index"]
+    assert not [path for path in left.rglob("*.partial/store/*")]
 
 
 def test_two_at_the_same_time(opened, theta, monkeypatch):
@@ -302,3 +313,43 @@ def test_the_topics_in_the_cache_are_those_that_are_written():
     from bigtopic.explore import cached
 
     assert cached._TOPICS == output._MEMBERS
+
+
+FULL = """
+import sys
+import bigtopic as bt
+from bigtopic.explore import index_of
+
+model, corpus, theta, folder = sys.argv[1:]
+try:
+    index_of(bt.load_model(model), bt.open_corpus(corpus), theta, bt.open_topics, folder)
+except bt.errors.StoreError as error:
+    print(error)
+else:
+    print("complete")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_is_an_error_that_names_the_folder(model, asked, theta, tmp_path):
+    """Wherever it becomes full: in files that are mapped, in the database, and in others."""
+    model.save(tmp_path / "model.zarr")
+    disk, said = tmp_path / "disk", []
+    disk.mkdir()
+    for kilobytes in (12, 16, 20, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 4096):
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)]
+        if subprocess.run(mount, check=False, capture_output=True).returncode:
+            pytest.skip("no file system can be mounted here")
+        try:
+            arguments = [str(tmp_path / "model.zarr"), asked.url, theta, str(disk / "indexes")]
+            done = subprocess.run([sys.executable, "-c", FULL, *arguments], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            said.append(done.stdout)
+            if "complete" not in said[-1]:
+                assert "the disk is full" in said[-1] and str(disk) in said[-1]
+                assert not [path for path in disk.rglob("*") if path.is_file()]
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
+    assert said[-1] == "complete\n"
+    assert [text for text in said if "rows.npy (2,400 bytes) cannot be written" in text]

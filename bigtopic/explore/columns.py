@@ -7,7 +7,9 @@ say when: by day, by month, or by year.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +23,7 @@ from bigtopic.corpus.select import condition
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument, did_you_mean
 from bigtopic.explore.mapped import new_array
-from bigtopic.questions.dates import FREQUENCIES, Dates, Moment
+from bigtopic.questions.dates import DAY, FREQUENCIES, Dates, Moment
 
 __all__ = ["MOST_VALUES", "Column", "Periods", "chosen", "coded", "frequencies", "time_column"]
 
@@ -33,6 +35,7 @@ _LOOKED_AT = 1000  # values that show whether a column holds dates
 _NAMED_TIME = re.compile("year|date|time|month|published|created", re.IGNORECASE)
 _YEARS = range(1000, 3000)  # that numbers in a column named like a time may be
 _QUOTED = re.compile('"(.+)"', re.DOTALL)
+_PERIOD = re.compile(r"(\d{1,4})(?:(s)|-Q([1-4])|-W(\d\d)|-(\d\d)(?:-(\d\d))?)?", re.ASCII)
 _KNOWN = dict(zip(FREQUENCIES, (0, 0, 1, 1, 2, 2), strict=True))  # what a date says, see `Moment.known`
 
 
@@ -411,21 +414,52 @@ def _typed(value: str, dtype: str) -> Any:
 
 
 def _of_dates(column: Column, value: str) -> np.ndarray:
-    """The dates in a period, or from one to another, bool (n_dates,)."""
+    """The dates in a period, or from one to another, both included, bool (n_dates,)."""
     assert column.values is not None
     low, dots, high = value.partition("..")
-    kinds = [freq for freq in frequencies(column) if freq != "decade"]
-    names = [[str(moment.period(freq)) for moment in column.values] for freq in kinds]
-    if not dots:
-        return np.logical_or.reduce([np.array([name == value for name in own], bool) for own in names])
-    longest = names[kinds.index(_finest(kinds))]
-    found = np.ones(len(longest), bool)
-    if low:
-        found &= np.array([name >= low for name in longest], bool)
-    if high:
-        found &= np.array([name[: len(high)] <= high for name in longest], bool)
-    return found
+    known = min((moment.known for moment in column.values), default=0)
+    first = _days(column.name, low, known)[0] if low else 0
+    last = (
+        _days(column.name, high if dots else low, known)[1] if high or not dots else dt.date.max.toordinal()
+    )
+    days = np.array([moment.instant // DAY for moment in column.values])
+    return (first <= days) & (days <= last)
 
 
-def _finest(kinds: Sequence[str]) -> str:
-    return next(kind for kind in ("day", "month", "year") if kind in kinds)
+def _days(name: str, value: str, known: int) -> tuple[int, int]:
+    """The first and the last day of a period, as ordinals.
+
+    Parameters
+    ----------
+    known : what the dates of the column say, see `Moment.known`
+
+    Raises
+    ------
+    SettingError
+        When it is not a period, or shorter than the dates of the column.
+    """
+    found = _PERIOD.fullmatch(value)
+    groups: Any = found.groups() if found else (None,) * 6
+    year, decade, quarter, week, month, day = groups
+    if known < (2 if week or day else 1 if quarter or month else 0):
+        raise SettingError(
+            f"column {name!r} does not say as much as {value!r}; give a {'month' if known else 'year'}"
+        )
+    with suppress(ValueError):
+        if year:
+            start = int(year) // 10 * 10 if decade else int(year)
+            if week:
+                first = dt.date.fromisocalendar(start, int(week), 1).toordinal()
+                return first, first + 6
+            if day:
+                first = dt.date(start, int(month), int(day)).toordinal()
+                return first, first
+            begins = int(month or 3 * int(quarter or 1) - 2)
+            n_months = 1 if month else 3 if quarter else 120 if decade else 12
+            years, ends = divmod(begins + n_months - 2, 12)
+            n_days = monthrange(start + years, ends + 1)[1]
+            return dt.date(start, begins, 1).toordinal(), dt.date(start + years, ends + 1, n_days).toordinal()
+    raise SettingError(
+        f"column {name!r} has dates, and {value!r:.60} is not one; give a period such as 1990s, 2005, 2005-Q1, "
+        "2005-03, 2005-W10 or 2005-03-01, or two of them with .. between them"
+    )

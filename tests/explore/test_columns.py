@@ -139,3 +139,69 @@ def test_a_column_whose_name_has_an_equals_sign(held):
     corpus, found = held(**{"a=b": ["c", "d"], "a": ["b=c", "x"]})
     assert chosen([*found.values()], corpus, ["a=b=c"]).tolist() == [True, False]
     assert chosen([*found.values()], corpus, ["a=b=d"]).tolist() == [False, True]
+
+
+DAYS = [
+    "1969-01-05",
+    "1969-04-01",
+    "1969-06-30",
+    "1969-12-31",
+    "1970-01-01",
+    "1978-03-31",
+    "1978-05-15",
+    "1978-12-31",
+]
+PERIODS = {
+    "1969": [0, 1, 2, 3],
+    "1969-Q2": [1, 2],
+    "1969-12": [3],
+    "1969-06-30": [2],
+    "1960s": [0, 1, 2, 3],
+    "1970-W01": [3, 4],
+    "1969-Q1..1969-Q4": [0, 1, 2, 3],
+    "1969-Q2..1978": [1, 2, 3, 4, 5, 6, 7],
+    "..1969-Q2": [0, 1, 2],
+    "1969-Q3..": [3, 4, 5, 6, 7],
+    "1960..1969-Q1": [0],
+    "1969-Q2..1978-03": [1, 2, 3, 4, 5],
+    "1978-W20..1978-W30": [6],
+    "1970s..": [4, 5, 6, 7],
+    "..": [0, 1, 2, 3, 4, 5, 6, 7],
+    "1978..1969": [],
+}
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_periods(held, period):
+    corpus, found = held(date=DAYS)
+    assert np.flatnonzero(chosen([*found.values()], corpus, [f"date={period}"])).tolist() == PERIODS[period]
+
+
+NO_PERIODS = [
+    "2005-13",
+    "2005-W99",
+    "99999",
+    "2005-02-30",
+    "soon",
+    "2005-Q5",
+    "2005-1",
+    "0",
+    "1969..soon",
+    "9999s0",
+]
+
+
+@pytest.mark.parametrize("period", NO_PERIODS)
+def test_what_is_no_period(held, period):
+    corpus, found = held(date=DAYS)
+    with pytest.raises(SettingError, match="give a period such as"):
+        chosen([*found.values()], corpus, [f"date={period}"])
+
+
+def test_periods_that_dates_do_not_say(held):
+    corpus, found = held(month=["2001-02", "2001-07"])
+    columns = [*found.values()]
+    assert chosen(columns, corpus, ["month=2001-Q1"]).tolist() == [True, False]
+    for period in ("2001-02-01", "2001-W07", "2001-02-01..2002"):
+        with pytest.raises(SettingError, match="give a month"):
+            chosen(columns, corpus, [f"month={period}"])

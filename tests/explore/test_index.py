@@ -174,7 +174,7 @@ def test_a_killed_one_leaves_nothing_that_stays(opened, model, asked, theta, tmp
     assert found.path.parent == left and found.path.name == "index"
     if step != "drafted":  # then nothing is written again, and the folder of the writer stays, empty
         assert names_in(left) == ["index"]
-    assert not [path for path in left.rglob("*.partial/store/*")]
+    assert not list(left.rglob("*.partial/store/*"))
 
 
 def test_two_at_the_same_time(opened, theta, monkeypatch):

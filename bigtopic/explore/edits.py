@@ -54,7 +54,7 @@ class State(NamedTuple):
         """
         number = self.topic(topic)
         labels = list(self.labels)
-        labels[number] = checked_label(label, number).strip()
+        labels[number] = checked_label(label, number)
         return State(self.groups, tuple(labels))
 
     def merged(self, topics: Any) -> State:

@@ -19,7 +19,7 @@ _CONTROL = (
 
 
 def checked_label(label: Any, topic: int) -> str:
-    """The label of a topic.
+    """The label of a topic, without spaces around it.
 
     Raises
     ------
@@ -36,4 +36,4 @@ def checked_label(label: Any, topic: int) -> str:
         raise SettingError(
             f"labels: topic {topic} has {label!r:.60}; leave out line ends and other control characters"
         )
-    return label
+    return label.strip()

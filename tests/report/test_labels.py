@@ -118,3 +118,9 @@ def test_a_long_label_leaves_room_for_words(model):
     table = text_table(summarise(model.set_topic_labels({0: "label " * 30})), 60)
     assert max(map(len, table.splitlines())) <= 60 and "label" in table
     assert all(any(word in line for word in TEXTS[0] + TEXTS[1]) for line in table.splitlines()[1:])
+
+
+def test_spaces_around_a_label_are_taken_off():
+    model = LDA(2, max_iter=1, client=False, n_threads=1, progress=False).fit(np.ones((4, 3)))
+    model.set_topic_labels({0: "  rivers ", 1: "   "})
+    assert model.topic_labels_[0] == "rivers" and model._labels == ["rivers", None]

@@ -301,7 +301,7 @@ PAPERS = {
   year = {1999}
 }""",
     "Lücke and Eggert 2010": """@article{lucke2010expectation,
-  author = {L{\"u}cke, J{\"o}rg and Eggert, Julian},
+  author = {L{\\"u}cke, J{\\"o}rg and Eggert, Julian},
   title = {Expectation Truncation and the Benefits of Preselection in Training Generative Models},
   journal = {Journal of Machine Learning Research},
   volume = {11},

@@ -36,23 +36,21 @@ _FITTED = {
 
 _kept = partial(Method, batch_size=20_000, slice_size=10_000, max_iter=100, init=_NOTHING, inference="cvb0")
 
+_online = partial(
+    Method, batch_size=500, least_rounds=20, max_iter=5, enough_rounds=300, priors=_FITTED, init=_WHOLE
+)
+
 METHODS = (
-    Method(
+    _online(
         "online-cvb0",
         "cvb0",
         {TOPIC_WORDS: Interpolate(learning_decay=0.7, learning_offset=1.0, scale="tokens")},
-        batch_size=500,
-        least_rounds=20,
-        max_iter=5,
-        enough_rounds=300,
-        priors=_FITTED,
-        init=_WHOLE,
         summary="zero-order collapsed variational inference with topics fixed per minibatch",
         complexity="K I per distinct word; nothing kept of a document",
         use="a tenth of the time of auto or less: searches over settings, large corpora, streams",
         paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013; Than & Doan's Online-CVB0 is scvb0",
     ),
-    Method(
+    _online(
         "sparse-cvb0",
         "sparse_cvb0",
         # Steps that stay large shake topics out of poor optima; at the end of a run they fall, and topics settle.
@@ -61,16 +59,10 @@ METHODS = (
                 learning_decay=0.5, learning_offset=1.0, scale="tokens", end=0.3, stream_decay=0.7
             )
         },
-        batch_size=500,
-        least_rounds=20,
-        max_iter=5,
-        enough_rounds=300,
-        priors=_FITTED,
-        init=_WHOLE,
         inference="cvb0",
-        summary="online zero-order collapsed variational inference of the topics that a document's words propose",
-        complexity="C I per distinct word, C = 32 topics at most; K per distinct word of a slice",
-        use="hundreds of topics and more; short texts",
+        summary="online-cvb0 with larger steps; beyond 128 topics, of those that a document's words propose",
+        complexity="as online-cvb0; beyond K = 128, 32 I per distinct word, and K per distinct word of a slice",
+        use="hundreds of topics, and no time for sampling",
         paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013, candidates of Lücke and Eggert 2010",
     ),
     Method(

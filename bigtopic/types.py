@@ -28,6 +28,7 @@ __all__ = [
     "Hyper",
     "Kernel",
     "KernelResult",
+    "Lists",
     "MutableArray",
     "RoundInfo",
     "Scheme",
@@ -36,6 +37,7 @@ __all__ = [
     "StateSpec",
     "Stats",
     "View",
+    "nbytes_of",
     "no_scratch",
 ]
 
@@ -43,12 +45,37 @@ __all__ = [
 class View(NamedTuple):
     """What a kernel reads of the params: the rows of the slice's ids, in the form the kernel declared.
 
-    arrays : {array name: (n_local, n_columns)}; columns are padded with zeros to a multiple of 16.
+    arrays : {array name: (n_local, n_columns)}; columns are padded with zeros to a multiple of 16. `Lists` of an array
+        of sparse rows, in the form "sparse_mean".
     totals : {array name: float64 (n_columns,)}, the sum of the weights over the whole axis, prior included.
     """
 
-    arrays: Mapping[str, np.ndarray]
+    arrays: Mapping[str, Any]
     totals: Mapping[str, np.ndarray]
+
+
+class Lists(NamedTuple):
+    """Rows of an array of sparse rows, in place: nothing moves them while the view is used.
+
+    starts, stops : int64 (n_local,), where the list of each row begins and ends
+    columns, values : int32 and float32; the columns of a list ascend
+    factor, offset : float32 (n_columns,): row i has values[t] * factor[k] + offset[k] in the columns k = columns[t] of
+        its list, and offset[k] in others
+    offset_sums : float64 (n_columns,), of the offsets up to each column
+    """
+
+    starts: np.ndarray
+    stops: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    factor: np.ndarray
+    offset: np.ndarray
+    offset_sums: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_local, n_columns)"""
+        return len(self.starts), len(self.factor)
 
 
 class Hyper(NamedTuple):
@@ -250,9 +277,10 @@ class Kernel:
     ----------
     name : as used in the table of methods
     run : (docs, view, hyper, seed, state) -> KernelResult; pure
-    views : {array name: "mean" | "expected_log" | "counts" | "stored"}. "mean" is the posterior mean over the axis
-        (weights / totals), "expected_log" is exp(psi(weights) - psi(totals)) up to a factor per row, "counts" is the
-        weights themselves with their totals, and "stored" the same, in place where possible, see `state.views`
+    views : {array name: "mean" | "sparse_mean" | "expected_log" | "counts" | "stored"}. "mean" is the posterior mean
+        over the axis (weights / totals), "sparse_mean" the same, or lists of an array of sparse rows, "expected_log" is
+        exp(psi(weights) - psi(totals)) up to a factor per row, "counts" is the weights themselves with their totals,
+        and "stored" the same, in place where possible, see `state.views`
     statistics : {array name: axis}, the arrays whose statistics the kernel returns, each with its axis
     offers : {array name: axis}, further statistics that the kernel returns where `hyper.statistics` names them
     posteriors : arrays whose weights are the parameters of the topics' Dirichlet posterior, given responsibilities or
@@ -318,17 +346,25 @@ def _module(function: Any) -> Any:
     return getattr(function, "__module__", None)
 
 
+def nbytes_of(values: Any) -> int:
+    """Bytes of an array, or of the arrays of a `csr_array`."""
+    parts = (values,) if isinstance(values, np.ndarray) else (values.data, values.indices, values.indptr)
+    return sum(int(part.nbytes) for part in parts)
+
+
 @dataclass(frozen=True)
 class AxisStats:
-    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `replace` forgets `sums`, float64 by column."""
+    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `replace` forgets `sums`, float64 by column.
+
+    values : an array, or of an array of sparse rows `scipy.sparse.csr_array`, the columns of each row ascending"""
 
     ids: np.ndarray | None
-    values: np.ndarray
+    values: Any
     sums: np.ndarray | None = field(default=None, init=False)
 
     def __sizeof__(self) -> int:
         """Bytes of the arrays. Dask adds sums where most of their bytes are."""
-        return self.values.nbytes + (0 if self.ids is None else self.ids.nbytes)
+        return nbytes_of(self.values) + (0 if self.ids is None else self.ids.nbytes)
 
     def summed(self, sums: np.ndarray | None) -> AxisStats:
         """The same, with these sums."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -77,11 +77,13 @@ class Estimator:
             self._sklearn_output_config = {"transform": transform}
         return self
 
-    def _output(self, topics: np.ndarray, names: np.ndarray, X: Any, corpus: Corpus, order: str) -> Any:
+    def _output(
+        self, topics: np.ndarray, names: Callable[[], np.ndarray], X: Any, corpus: Corpus, order: str
+    ) -> Any:
         """Topics (n_docs, n_components) as `set_output` says, or else as scikit-learn does, if it is imported.
 
-        A DataFrame has a column for each name. The index of pandas is X's if it has a row for each document, or
-        the documents' ids.
+        A DataFrame has a column for each of the `names()`. The index of pandas is X's if it has a row for each
+        document, or the documents' ids.
 
         Raises
         ------
@@ -93,12 +95,12 @@ class Estimator:
             return topics
         frame = require(kind, kind).DataFrame
         if kind == "polars":
-            return frame(topics, schema=names.tolist())
+            return frame(topics, schema=names().tolist())
         if hasattr(X, "iloc") and len(X) == corpus.n_docs:
             index = X.index
         else:
             index = corpus.document_ids(order=order) if corpus.has_ids else None
-        return frame(topics, index=index, columns=names)
+        return frame(topics, index=index, columns=names())
 
     def _output_kind(self) -> str:
         sklearn = sys.modules.get("sklearn")

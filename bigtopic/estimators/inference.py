@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from bigtopic.estimators.topic_stores.contents import check_sparsity, sparse_top
 from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_table, write_topics
 from bigtopic.evaluation import Snapshot, log_predictive, prevalence, snapshot
-from bigtopic.evaluation.source import Largest
 from bigtopic.inference.infer import Inferred, infer, inferring
 from bigtopic.inference.known import check_known, unknown_tokens
 from bigtopic.inference.lazy import topics_of_corpus, topics_of_partitions
@@ -28,9 +27,11 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.state.identity import model_identity
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.state.model import TopicModel
 from bigtopic.support.aliases import answering
 from bigtopic.support.deprecations import renamed
+from bigtopic.wording import counted
 
 __all__ = ["TopicInference"]
 
@@ -92,7 +93,8 @@ class TopicInference(FittedTopics):
             When the model knows too few of at least 300 tokens (it warns of fewer), or a matrix has another width.
         SettingError
             When `order`, `min_probability`, `top_k`, `random_state`, `inference` or one of the `options` is not
-            allowed, or a Dask array is to be the DataFrame of `set_output`.
+            allowed, a Dask array is to be the DataFrame of `set_output`, or the array is larger than the machine's
+            memory.
         """
         wanted = by_source(order)
         check_sparsity(min_probability, top_k)
@@ -101,10 +103,10 @@ class TopicInference(FittedTopics):
         if lazy or hasattr(X, "__dask_graph__"):
             return self._lazy_topics(X, vocabulary, model, random_state, finish, wanted)
         corpus = self._known_corpus(X, vocabulary)
-        result = self._doc_topics(corpus, wanted, random_state, model)
-        return (
-            finish(result) if sparse else self._output(result, self.get_feature_names_out(), X, corpus, order)
-        )
+        if sparse:
+            return self._sparse_doc_topics(corpus, wanted, random_state, model, finish)
+        topics = self._doc_topics(corpus, wanted, random_state, model)
+        return self._output(topics, self.get_feature_names_out, X, corpus, order)
 
     def _lazy_topics(
         self,
@@ -199,14 +201,21 @@ class TopicInference(FittedTopics):
         """
 
         require_positive("n_documents", n_documents)
-        corpus = self._known_corpus(X)
-        best = Largest(self._fitted().n_components, n_documents)
+        from bigtopic.evaluation._kernels import add_documents
+
+        corpus, n, start = self._known_corpus(X), self._fitted().n_components, 0
+        rows, long_enough = corpus.rows(order="stored"), np.zeros(corpus.n_docs)
+        places, shares = np.full((n, n_documents), -1), np.full((n, n_documents), -1.0, np.float32)
         for piece in self._infer(corpus):
-            long_enough = piece.n_tokens >= min_tokens
-            best.add(piece.rows[long_enough], piece.doc_topics[long_enough])
-        chosen = corpus.select(rows=np.unique(best.positions))
+            stop = start + len(piece.rows)
+            long_enough[start:stop] = piece.n_tokens >= min_tokens
+            add_documents(np.arange(start, stop), long_enough[start:stop], piece.doc_topics, places, shares)
+            start = stop
+        n_found = min(n_documents, int(long_enough.sum()))
+        found_rows = rows[places[:, :n_found]]
+        chosen = corpus.select(rows=np.unique(found_rows))
         ids = dict(zip(chosen.rows().tolist(), chosen.document_ids().tolist(), strict=True))
-        found = zip(best.positions.tolist(), best.values.tolist(), strict=True)
+        found = zip(found_rows.tolist(), shares[:, :n_found].tolist(), strict=True)
         return [
             [(str(ids[row]), share) for row, share in zip(rows, shares, strict=True)]
             for rows, shares in found
@@ -348,6 +357,8 @@ class TopicInference(FittedTopics):
         known = np.arange(len(counts)) if mapping is None else mapping
         counts[known[known >= 0]] = frequency[known >= 0]
         used = counts > 0
+        remedy = "merge topics (merge_topics), or explore() them"
+        refuse_beyond(20 * len(shares) * len(counts), remedy, f"pictures of {len(shares):,} topics need")
         topics = self.get_topics()[:, used].astype(np.float64)
         return {
             "topic_term_dists": topics / topics.sum(axis=1, keepdims=True),
@@ -360,12 +371,31 @@ class TopicInference(FittedTopics):
     def _doc_topics(
         self, corpus: Corpus, in_source_order: bool = True, random_state: int = 0, model: Any = None
     ) -> np.ndarray:
-        """Topics of documents, float32 (n_docs, n_components)."""
-        pieces = list(self._infer(corpus, random_state, model))
-        if not pieces:
-            return np.zeros((0, self._fitted().n_components), np.float32)
-        topics = np.concatenate([piece.doc_topics for piece in pieces])
-        order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
+        """Topics of documents, float32 (n_docs, n_components). Raises SettingError where the machine has no room."""
+        n_docs, n_components = corpus.n_docs, self._fitted().n_components
+        remedy = "pass sparse=True, which leaves out entries below min_probability, or write them with transform_to"
+        refuse_beyond(4 * n_docs * n_components, remedy, f"the topics of {counted(n_docs, 'document')} need")
+        topics, places = np.empty((n_docs, n_components), np.float32), np.arange(n_docs)
+        order = source_order(corpus.rows(order="stored")) if in_source_order and n_docs else None
+        if order is not None:
+            places[order] = np.arange(n_docs)
+        start = 0
+        for piece in self._infer(corpus, random_state, model):
+            stop = start + len(piece.rows)
+            topics[slice(start, stop) if order is None else places[start:stop]] = piece.doc_topics
+            start = stop
+        return topics
+
+    def _sparse_doc_topics(
+        self, corpus: Corpus, in_source_order: bool, random_state: int, model: Any, finish: Callable[..., Any]
+    ) -> Any:
+        """Topics of documents, a CSR matrix of what `finish` leaves of each piece."""
+        from scipy.sparse import vstack
+
+        pieces = [finish(piece.doc_topics) for piece in self._infer(corpus, random_state, model)]
+        pieces = pieces or [finish(np.zeros((0, self._fitted().n_components), np.float32))]
+        topics = vstack(pieces, format="csr")
+        order = source_order(corpus.rows(order="stored")) if in_source_order and corpus.n_docs else None
         return topics if order is None else topics[order]
 
     def _infer(self, corpus: Any, random_state: int = 0, model: Any = None) -> Iterator[Inferred]:

@@ -8,6 +8,7 @@ from numba import njit
 from bigtopic.kernels.support.random import key, uniform
 
 __all__ = [
+    "add_documents",
     "count_pairs",
     "count_postings",
     "count_windows",
@@ -282,3 +283,20 @@ def count_postings(starts, documents, ids, bits, counts):
                     both = (both + (both >> _4)) & _EIGHTS
                     total += (both * _BYTES) >> _56
                 counts[t, i, j] = total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def add_documents(rows, tokens, doc_topics, best_rows, best_weights):
+    """best_rows, best_weights (n_topics, n), the largest weights first, <- with further documents that have tokens; of
+    equal weights, the lower row comes first."""
+    most = best_rows.shape[1]
+    for d in range(len(rows) if most > 0 else 0):
+        for k in range(doc_topics.shape[1] if tokens[d] > 0 else 0):
+            weight, at = doc_topics[d, k], most
+            own, others = best_weights[k], best_rows[k]
+            while at > 0 and (weight > own[at - 1] or (weight == own[at - 1] and rows[d] < others[at - 1])):
+                at -= 1
+            if at < most:
+                for i in range(most - 1, at, -1):
+                    own[i], others[i] = own[i - 1], others[i - 1]
+                own[at], others[at] = weight, rows[d]

@@ -28,6 +28,8 @@ from bigtopic.types import Block, Docs, Kernel
 __all__ = ["Inferred", "in_order", "infer", "inferring", "keyed_by_content", "topics_of_block", "work_of"]
 
 _AUTHOR = np.uint64(1 << 63)  # distinguishes an author from a word
+_TOPICS = 1 << 24  # documents x topics at once: 64 MiB
+_ROWS = 1 << 28  # words x topics of a kernel call that reads dense rows: 1 GiB
 _S1, _S32 = np.uint64(1), np.uint64(32)
 
 
@@ -59,7 +61,7 @@ def infer(
     client: Any = None,
     n_threads: int | None = None,
 ) -> Iterator[Inferred]:
-    """Topics of every document of a corpus, in stored order, a million entries at a time.
+    """Topics of every document of a corpus, in stored order, a million entries or 64 MiB of topics at a time.
 
     The topics of a document are a function of the model, the document's words and authors that the model knows, and
     `random_state`, from which kernels draw. Other documents, the order of documents, the ids of the corpus and the
@@ -74,11 +76,14 @@ def infer(
     if not corpus.n_docs:
         return
     work = work_of(model, corpus)
-    plan = Plan(
-        [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
-    )
+    part_docs, entries = [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs)
+    plan = Plan(part_docs, entries, None, None, shuffled=False)
+    if plan.slice_size > (most := _most_docs(work, entries)):
+        plan = Plan(part_docs, entries, None, most, shuffled=False)
     slices = next(plan.rounds(0)).slices if plan.n_docs else ()
-    tasks = [slices[i : i + READ_BLOCK_SLICES] for i in range(0, len(slices), READ_BLOCK_SLICES)]
+    n = _TOPICS // (plan.slice_size * model.n_components)
+    n = min(max(n, 1), READ_BLOCK_SLICES)  # slices that are read at once
+    tasks = [slices[i : i + n] for i in range(0, len(slices), n)]
     if client is None and len(tasks) < 4 * (n_threads or 2):
         tasks = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
     over = partial(
@@ -105,10 +110,19 @@ def infer(
         yield from over(tasks[n_done:], shared=(context, arrays))
 
 
+def _most_docs(work: Work, entries_per_doc: float) -> int:
+    """Documents of one kernel call, at most: what it takes grows with them times the topics."""
+    n = work.hyper.n_components
+    most = _TOPICS // n
+    if "sparse_mean" not in work.kernel.views.values():
+        most = min(most, int(_ROWS / (n * max(entries_per_doc, 1.0))))
+    return max(1, most)
+
+
 def work_of(model: TopicModel, corpus: Any) -> Work:
     """What inferring the documents of a corpus needs, except the arrays."""
     return Work(
-        model.method.load_inference(),
+        model.load_inference(),
         model.inference_hyper(),
         len(corpus.vocabulary),
         corpus.n_authors,
@@ -118,7 +132,14 @@ def work_of(model: TopicModel, corpus: Any) -> Work:
 
 def topics_of_block(block: Block, arrays: Any, work: Work, seed: int = 0) -> np.ndarray:
     """Topics of each document of a block, float32 (n_docs, n_components), the same as from `infer`."""
-    return _doc_topics(in_order(block, work.id_maps), arrays, work, seed)
+    block = in_order(block, work.id_maps)
+    step = _most_docs(work, len(block.words) / max(1, block.n_docs))
+    if step >= block.n_docs:
+        return _doc_topics(block, arrays, work, seed)
+    topics = np.empty((block.n_docs, work.hyper.n_components), np.float32)
+    for start in range(0, block.n_docs, step):
+        topics[start : start + step] = _doc_topics(block[start : start + step], arrays, work, seed)
+    return topics
 
 
 def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:
@@ -215,7 +236,7 @@ def inferring(
             f"{argument('inference', inference)}, {argument('options', options)}: give the name of a kernel and "
             f"{{name: value}}{OR_NONE}"
         )
-    own = model.method.load_inference()
+    own = model.load_inference()
     if isinstance(inference, str) and inference not in kernels.names():
         fit = _fit(model)
         raise SettingError(
@@ -260,7 +281,9 @@ def _misfit(kernel: Kernel, model: TopicModel) -> str:
     if "author" in kernel.statistics.values():
         return "it infers authors, and no topics of documents"
     points = [
-        name for name, form in kernel.views.items() if form != "mean" and not model.params[name].prior.any()
+        name
+        for name, form in kernel.views.items()
+        if form not in ("mean", "sparse_mean") and not model.params[name].prior.any()
     ]
     if points:
         return f"it reads a distribution of {' and '.join(points)}, of which this model has an estimate without a prior"

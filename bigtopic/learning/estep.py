@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -175,12 +175,12 @@ def _finite_sums(kernel: Kernel, result: KernelResult, iteration: Iteration) -> 
     return sums
 
 
-def check_finite(
-    kernel: Kernel, name: str, values: np.ndarray, sums: np.ndarray, iteration: Iteration
-) -> None:
+def check_finite(kernel: Kernel, name: str, values: Any, sums: np.ndarray, iteration: Iteration) -> None:
     """Refuse statistics that hold NaN or infinity, given their column sums. Raises ModelError."""
     # sums in single precision may overflow where every number is finite
-    if not np.isfinite(sums).all() and not np.isfinite(values).all():
+    if np.isfinite(sums).all():
+        return
+    if not np.isfinite(values if isinstance(values, np.ndarray) else values.data).all():
         raise ModelError(
             f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update "
             f"{iteration.step}; the model does not have this update. Look for a division by 0, a logarithm of 0 or "
@@ -188,7 +188,9 @@ def check_finite(
         )
 
 
-def _column_sums(values: np.ndarray) -> np.ndarray | None:
+def _column_sums(values: Any) -> np.ndarray | None:
+    if not isinstance(values, np.ndarray):
+        return np.bincount(values.indices, values.data, values.shape[1])
     if values.dtype.kind != "f":
         return None
     sums = np.zeros(values.shape[1])

@@ -13,6 +13,7 @@ from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.cursor import Arrival, RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
+from bigtopic.state.sparse.array import SparseArray
 from bigtopic.wording import counted
 
 __all__ = ["History", "note_unused"]
@@ -128,6 +129,9 @@ class History:
         if change is not None:
             row["change"] = change
         row |= self._pushes.figures()
+        for array in self._model.params.arrays.values():
+            if isinstance(array, SparseArray):
+                row["dropped"] = array.dropped_share
         self._pushes = PushFigures(time.perf_counter())
         if each := [watcher for watcher in self.watchers if watcher.every is None]:
             row["measures"] = self._measured(each)

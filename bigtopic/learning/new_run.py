@@ -77,7 +77,7 @@ def make_run(
     burn_in = kernel.burn_in(hyper.options)
     _check_burn_in(method, burn_in)
     if replicas is not None and replicas > 1:
-        _check_replicas(method, replicas)
+        _check_replicas(model, replicas)
     if schedule is not None and (why := _why_one_by_one(method, kernel)):
         raise SettingError(
             f"{argument('schedule')}: updates of method {method.name!r} cannot begin from the same params, because "
@@ -98,7 +98,8 @@ def make_run(
         _warn_of_idle_replicas(plan, replicas, n_steps)
     if n_steps is not None:
         _warn_of_priors_at_rest(method, n_steps, plan.n_rounds == 1 and share <= 1, model.cursor.phase > 0)
-    work = Work(kernel, hyper, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+    n_words, n_authors, n_candidates = len(corpus.vocabulary), corpus.n_authors, _candidates(model)
+    work = Work(kernel, hyper, n_words, n_authors, model.id_maps(corpus), n_candidates=n_candidates)
     settings = Settings(
         method.schemes,
         model.seed,
@@ -132,7 +133,7 @@ def _plan(
     n_rounds = _n_rounds(corpus, batch_size)
     size = len(corpus.vocabulary), corpus.nnz / max(1, n_rounds), n_rounds
     if replicas is None:
-        replicas, replica_updates = replicas_of_corpus(*size) if _may_divide(model.method) else (1, None)
+        replicas, replica_updates = replicas_of_corpus(*size) if _may_divide(model) else (1, None)
     n_updates = replica_updates or REPLICA_UPDATES
     return Plan(
         [part.n_docs for part in corpus.parts],
@@ -156,8 +157,22 @@ def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int 
     if _why_one_by_one(model.method, kernel):
         return 1
     n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
-    rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
-    return concurrent_rounds(_n_rounds(corpus, batch_size), 4 * rows * sum(model.components.values()))
+    entries, n_candidates = n_docs * corpus.nnz / max(1, corpus.n_docs), _candidates(model)
+    if n_candidates is None:
+        n_bytes = 4 * min(entries, len(corpus.vocabulary)) * sum(model.components.values())
+    else:
+        n_bytes = 8 * entries * n_candidates
+    return concurrent_rounds(_n_rounds(corpus, batch_size), n_bytes)
+
+
+def _candidates(model: TopicModel) -> int | None:
+    """Topics that an entry has statistics of, at most, where params have sparse rows; None elsewhere."""
+    n: int = model.options.get("candidates", model.n_components)
+    return min(n, model.n_components) if _is_sparse(model) else None
+
+
+def _is_sparse(model: TopicModel) -> bool:
+    return any(array.is_sparse for array in model.params.arrays.values())
 
 
 def _why_one_by_one(method: Method, kernel: Kernel) -> str:
@@ -173,8 +188,11 @@ def _why_one_by_one(method: Method, kernel: Kernel) -> str:
     return ""
 
 
-def _may_divide(method: Method) -> bool:
+def _may_divide(model: TopicModel) -> bool:
     """Whether a run may have replicas without being told to."""
+    method = model.method
+    if _is_sparse(model):
+        return False
     linear = all(map(schemes.is_linear, method.schemes.values()))
     return linear and method.inner == 1 and not method.prior_schemes and not method.average
 
@@ -208,7 +226,13 @@ def _check_asynchronous(replicas: int | None, schedule: Schedule | None) -> None
         raise SettingError(f"{where} has no exchanges; leave {argument('schedule')} out")
 
 
-def _check_replicas(method: Method, replicas: int) -> None:
+def _check_replicas(model: TopicModel, replicas: int) -> None:
+    method = model.method
+    if _is_sparse(model):
+        raise SettingError(
+            f"{argument('replicas', replicas)}: models of so many topics ({model.n_components:,}) have no replicas; "
+            f"leave {argument('replicas')} out"
+        )
     where = f"{argument('replicas', replicas)}: method {method.name!r}"
     learned = [f"the prior of {name}" for name in method.prior_schemes]
     learned += [name for name, scheme in method.schemes.items() if isinstance(scheme, LearnedPrior)]

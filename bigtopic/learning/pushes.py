@@ -98,8 +98,7 @@ def pulled(params: Params, ids: Mapping[str, np.ndarray]) -> dict[str, LazyArray
 def _rows(array: LazyArray, ids: np.ndarray | None) -> LazyArray:
     if ids is None:
         return array.copy()
-    prior = array.prior if len(array.prior) == 1 else array.prior[ids]
-    return replace(array, raw=array.raw[ids], prior=prior, scale=array.scale.copy(), sums=array.sums.copy())
+    return array.local(ids)
 
 
 def pushed(

@@ -60,6 +60,8 @@ def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     """The same for one array."""
     if a.ids is None or b.ids is None:
         return AxisStats(None, a.values + b.values)
+    if not isinstance(a.values, np.ndarray):
+        return _add_lists(a, b)
     size = int(max(a.ids.max(initial=-1), b.ids.max(initial=-1))) + 1
     n = min(len(a.ids) + len(b.ids), size)
     if n == 0:
@@ -77,6 +79,26 @@ def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     if 2 * n < len(ids):  # do not let a view pin twice the memory
         return AxisStats(ids[:n].copy(), values[:n].copy())
     return AxisStats(ids[:n], values[:n])
+
+
+def _add_lists(a: AxisStats, b: AxisStats) -> AxisStats:
+    """The same of sparse rows; ids ascend."""
+    assert a.ids is not None and b.ids is not None
+    ids = np.union1d(a.ids, b.ids)
+    return AxisStats(ids, _spread(a, ids) + _spread(b, ids))
+
+
+def _spread(stats: AxisStats, ids: np.ndarray) -> Any:
+    """The rows among more rows, whose ids ascend."""
+    from scipy.sparse import csr_array
+
+    assert stats.ids is not None
+    order, values = np.argsort(stats.ids), stats.values
+    if (order[1:] < order[:-1]).any():
+        values = values[order]
+    indptr = np.zeros(len(ids) + 1, values.indptr.dtype)
+    indptr[1 + np.searchsorted(ids, stats.ids[order])] = np.diff(values.indptr)
+    return csr_array((values.data, values.indices, np.cumsum(indptr)), shape=(len(ids), values.shape[1]))
 
 
 def _add_info(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:

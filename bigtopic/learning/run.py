@@ -94,6 +94,7 @@ class Work:
     n_words, n_authors : sizes of the corpus' axes
     id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
     state : the files of document state that lives as long as the run, or None
+    n_candidates : topics that an entry has statistics of, at most, where params have sparse rows; None elsewhere
     """
 
     kernel: Kernel
@@ -102,6 +103,7 @@ class Work:
     n_authors: int = 0
     id_maps: Mapping[str, np.ndarray | None] = field(default_factory=dict)
     state: StateFiles | None = None
+    n_candidates: int | None = None
 
 
 @dataclass(frozen=True)

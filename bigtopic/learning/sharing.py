@@ -1,8 +1,9 @@
 """Transfer of params to the tasks of a round, and back: files when all workers can use them, else a future.
 
-Every version is a new folder, in memory if there is room for it. Workers map it, and keep the newest two mapped; or one
-worker claims it, updates the arrays, and returns them to their files. The driver removes it in the end; the next driver
-on this machine removes what a killed one left behind.
+Every version is a new folder, in memory if there is room for it, with a file for each large part of an array: its dense
+rows, or what `SparseRows` consist of, and vectors of many topics. Workers map it, and keep the newest two mapped; or
+one worker claims it, updates the arrays, and returns them to their files. The driver removes it in the end; the next
+driver on this machine removes what a killed one left behind.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import os
 import shutil
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -47,18 +49,39 @@ Arrays = Mapping[str, LazyArray | Overlay]
 
 IN_MEMORY = Path("/dev/shm")
 PREFIX = "bigtopic-params-"
-SMALL_BYTES = 1 << 14
+SMALL_BYTES = 1 << 14  # a part of up to this size travels with the headers
+PRIOR = "prior"
+VECTORS = (PRIOR, "scale", "sums", "prior_totals")  # parts of an array besides its rows
 
 _mapped: OrderedDict[str, Arrays] = OrderedDict()
 
 
 @dataclass(frozen=True)
 class MappedArrays:
-    """Arrays whose raw statistics and priors lie in files of a folder; everything else travels with this object."""
+    """Arrays whose large parts lie in files of a folder; everything else travels with this object.
+
+    headers : the arrays, with empty parts where these are in files
+    in_files : {name: names of the parts that are in files}
+    n_returned : how often they were claimed and returned
+    """
 
     folder: str
     headers: Mapping[str, LazyArray | Overlay]
+    in_files: Mapping[str, Collection[str]]
     n_returned: int = 0
+
+    def read(self, name: str, read: Callable[[str, Path], np.ndarray]) -> LazyArray:
+        """An array, or the base of an overlay; `read` gets the name of a part and its file."""
+        header, in_files = _base(self.headers[name]), self.in_files[name]
+        parts = {
+            part: read(part, self.file(name, part)) if part in in_files else small.copy()
+            for part, small in _parts(header).items()
+        }
+        return replace(_with_parts(header, parts))  # whose prior is read-only
+
+    def file(self, name: str, part: str) -> Path:
+        """Where a part of an array is."""
+        return Path(self.folder) / f"{name}.{part}.npy"
 
     def remove(self) -> None:
         """Delete the files. Workers that still map them keep their pages."""
@@ -82,39 +105,59 @@ def publish(arrays: Arrays) -> MappedArrays | None:
 
 
 def _written(place: Path, arrays: Arrays) -> MappedArrays:
-    shared = MappedArrays(new_folder(place, PREFIX), _headers(arrays))
+    headers, large = _divided(arrays)
+    shared = MappedArrays(new_folder(place, PREFIX), headers, _names(large))
     try:
-        for name, array in arrays.items():
-            base = _base(array)
-            if _in_files(base):
-                np.save(Path(shared.folder) / f"{name}.raw.npy", base.raw)
-                np.save(Path(shared.folder) / f"{name}.prior.npy", base.prior)
+        for name, parts in large.items():
+            for part, values in parts.items():
+                np.save(shared.file(name, part), values)
     except BaseException:
         shared.remove()
         raise
     return shared
 
 
+def _divided(arrays: Arrays) -> tuple[Arrays, dict[str, dict[str, np.ndarray]]]:
+    """The arrays without their large parts, and these, contiguous; what is small is copied."""
+    headers: dict[str, LazyArray | Overlay] = {}
+    large: dict[str, dict[str, np.ndarray]] = {}
+    for name, array in arrays.items():
+        parts = _parts(_base(array))
+        large[name] = {
+            part: np.ascontiguousarray(values)
+            for part, values in parts.items()
+            if values.nbytes > SMALL_BYTES
+        }
+        small = {
+            part: (values[:0] if part in large[name] else values).copy() for part, values in parts.items()
+        }
+        header = _with_parts(_base(array), small)
+        headers[name] = array.on(header) if isinstance(array, Overlay) else header
+    return headers, large
+
+
+def _names(large: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(parts) for name, parts in large.items()}
+
+
 def _base(array: LazyArray | Overlay) -> LazyArray:
     return array.base if isinstance(array, Overlay) else array
 
 
-def _in_files(array: LazyArray) -> bool:
-    """Whether an array is large enough for files; a small one travels with the headers."""
-    return array.raw.nbytes + array.prior.nbytes > SMALL_BYTES or array.n_rows == 0
+def _parts(array: LazyArray) -> dict[str, np.ndarray]:
+    """The NumPy arrays that an array of the params consists of, by name."""
+    raw: Any = array.raw
+    rows = {"raw": raw} if isinstance(raw, np.ndarray) else raw.parts
+    return {**rows, **{name: getattr(array, name) for name in VECTORS}}
 
 
-def _headers(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
-    """The arrays without what lies in files, where they have no rows."""
-    headers: dict[str, LazyArray | Overlay] = {}
-    for name, array in arrays.items():
-        base = _base(array)
-        if not _in_files(base):
-            headers[name] = array if isinstance(array, Overlay) else array.copy()
-            continue
-        header = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype), prior=np.zeros((0, 1)))
-        headers[name] = array.on(header) if isinstance(array, Overlay) else header
-    return headers
+def _with_parts(array: LazyArray, parts: Mapping[str, np.ndarray]) -> LazyArray:
+    """The array with these parts, which need not fit together, in place of its own."""
+    own, raw, other = {**_parts(array), **parts}, array.raw, copy(array)
+    other.raw = own["raw"] if isinstance(raw, np.ndarray) else raw.of_parts(own, raw.n_columns)
+    for name in VECTORS:
+        setattr(other, name, own[name])
+    return other
 
 
 def load_arrays(shared: Any) -> Arrays:
@@ -125,7 +168,7 @@ def load_arrays(shared: Any) -> Arrays:
     arrays = _mapped.get(shared.folder)
     if arrays is None:  # two threads may both map it: the same pages
         with _in_sight(shared):
-            arrays = {name: _map(shared.folder, name, header) for name, header in shared.headers.items()}
+            arrays = {name: _map(shared, name) for name in shared.headers}
         _mapped[shared.folder] = arrays
         with suppress(KeyError):  # where `give_back` was in between
             while len(_mapped) > 2:
@@ -178,67 +221,68 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
         raise AlreadyClaimed(
             "workers repeatedly die in the middle of rounds; see their logs, they may have too little memory"
         ) from error
-    arrays = {}
-    for name, header in shared.headers.items():
-        assert isinstance(header, LazyArray)
-        if not _in_files(header):
-            arrays[name] = header.copy()
-            continue
-        mapped = _map(shared.folder, name, header)
-        assert isinstance(mapped, LazyArray)
-        raw = buffers.empty(mapped.raw.shape, mapped.raw.dtype)
-        _read_into(shared, name, raw)
-        arrays[name] = replace(mapped, raw=raw)
-    return arrays
+
+    def read(part: str, path: Path) -> np.ndarray:
+        return _mapped_file(path) if part == PRIOR else _read(path)
+
+    return {name: shared.read(name, read) for name in shared.headers}
 
 
-def return_arrays(shared: MappedArrays, arrays: Mapping[str, LazyArray]) -> MappedArrays:
-    """Write claimed arrays to the files they came from, where they may be claimed again."""
-    for name, array in arrays.items():
-        if not _in_files(array):
-            continue
-        with (Path(shared.folder) / f"{name}.raw.npy").open("r+b") as file:
-            file.seek(-array.raw.nbytes, os.SEEK_END)
-            file.write(array.raw.data)
-        if array.prior_version != _base(shared.headers[name]).prior_version:
-            np.save(Path(shared.folder) / f"{name}.prior.npy", array.prior)
-    return MappedArrays(shared.folder, _headers(arrays), shared.n_returned + 1)
+def return_arrays(
+    shared: MappedArrays, arrays: Mapping[str, LazyArray]
+) -> MappedArrays | Mapping[str, LazyArray]:
+    """Write claimed arrays to the files they came from, where they may be claimed again; the arrays themselves, if the
+    files cannot hold what has become larger."""
+    headers, large = _divided(arrays)
+    for name, parts in large.items():
+        same = arrays[name].prior_version == _base(shared.headers[name]).prior_version
+        for part, values in parts.items():
+            if part == PRIOR and same and part in shared.in_files[name]:
+                continue
+            try:
+                _write(shared.file(name, part), values)
+            except OSError:
+                return arrays
+    return MappedArrays(shared.folder, headers, _names(large), shared.n_returned + 1)
 
 
 def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[str, LazyArray]:
     """The arrays of a version, read into the memory of the arrays it was made from: fresh memory costs more."""
     arrays = {}
     for name, header in shared.headers.items():
-        assert isinstance(header, LazyArray)
-        if not _in_files(header):
-            arrays[name] = header
-            continue
-        own = memory[name]
-        _read_into(shared, name, own.raw)
-        prior = own.prior
-        if header.prior_version != own.prior_version:
-            prior = np.load(Path(shared.folder) / f"{name}.prior.npy")
-        arrays[name] = replace(header, raw=own.raw, prior=prior)
+        own, same = memory[name], _base(header).prior_version == memory[name].prior_version
+
+        def read(part: str, path: Path, own: LazyArray = own, same: bool = same) -> np.ndarray:
+            return own.prior if part == PRIOR and same else _read(path, own.raw if part == "raw" else None)
+
+        arrays[name] = shared.read(name, read)
     return arrays
 
 
-def _read_into(shared: MappedArrays, name: str, raw: np.ndarray) -> None:
-    """Read without a mapping, which takes a page fault for each page."""
-    with (Path(shared.folder) / f"{name}.raw.npy").open("rb") as file:
-        file.seek(-raw.nbytes, os.SEEK_END)
-        file.readinto(raw.data)
+def _write(path: Path, values: np.ndarray) -> None:
+    """Write a file, into the pages that it has."""
+    with path.open("r+b" if path.exists() else "wb", buffering=0) as file:
+        np.save(file, values)
+        file.truncate()
 
 
-def _map(folder: str, name: str, header: LazyArray | Overlay) -> LazyArray | Overlay:
-    if not _in_files(_base(header)):
-        return header
-    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
-    if isinstance(header, Overlay):
-        return header.on(replace(header.base, raw=raw, prior=prior))
-    return replace(header, raw=raw, prior=prior)
+def _read(path: Path, memory: np.ndarray | None = None) -> np.ndarray:
+    """Read without a mapping, which takes a page fault for each page; into this memory, if there is some."""
+    with path.open("rb") as file:
+        with _one_parser:
+            np.lib.format.read_magic(file)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        values = buffers.empty(shape, dtype) if memory is None else memory
+        file.readinto(values.data)
+    return values
 
 
-def _array(path: Path) -> np.ndarray:
+def _map(shared: MappedArrays, name: str) -> LazyArray | Overlay:
+    base, header = shared.read(name, lambda _, path: _mapped_file(path)), shared.headers[name]
+    return header.on(base) if isinstance(header, Overlay) else base
+
+
+def _mapped_file(path: Path) -> np.ndarray:
     # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
     with _one_parser:
         mapped = np.load(path, mmap_mode="c")

@@ -24,7 +24,7 @@ from bigtopic.learning.run import Iteration, Run
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Overlay
-from bigtopic.types import AxisStats, Stats
+from bigtopic.types import AxisStats, Stats, nbytes_of
 
 __all__ = [
     "Node", "Place", "ShareTask", "SliceTask", "Task", "compute_node", "nodes", "packed", "plus", "read_alone",
@@ -137,17 +137,17 @@ def packed(stats: Stats) -> tuple[Stats, int]:
     arrays, n_bytes = {}, 0
     for name, one in stats.arrays.items():
         few: Any = csr_array(one.values)
-        saved = one.values.nbytes - few.data.nbytes - few.indices.nbytes - few.indptr.nbytes
+        saved = nbytes_of(one.values) - nbytes_of(few)
         arrays[name] = AxisStats(one.ids, few).summed(one.sums) if saved > 0 else one
         n_bytes += one.__sizeof__() - max(0, saved)
     return replace(stats, arrays=arrays), n_bytes
 
 
-def unpacked(stats: Stats) -> Stats:
-    """The same statistics as they were before they were `packed`."""
+def unpacked(stats: Stats, params: Arrays) -> Stats:
+    """The same statistics as they were before they were `packed`, for these params."""
     arrays = dict(stats.arrays)
     for name, one in stats.arrays.items():
         values: Any = one.values
-        if not isinstance(values, np.ndarray):
+        if not isinstance(values, np.ndarray) and not params[name].is_sparse:
             arrays[name] = AxisStats(one.ids, values.toarray()).summed(one.sums)
     return replace(stats, arrays=arrays)

@@ -232,7 +232,8 @@ class InterpolateRows(LearningRate):
         assert info.stats is not None
         seen = info.stats.arrays[self.documents].values[:, 0].astype(np.float64)
         known = info.arrays[self.documents].gather(stats.ids)[:, 0].astype(np.float64)
-        return np.divide(known, seen, out=np.zeros_like(seen), where=seen > 0)
+        scales: np.ndarray = np.divide(known, seen, out=np.zeros_like(seen), where=seen > 0)
+        return scales
 
 
 SCHEME = Interpolate

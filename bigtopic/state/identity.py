@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.vocabulary import fingerprint_words
 from bigtopic.errors import argument
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
+from bigtopic.state.sparse.array import SparseArray
 
 __all__ = ["corpus_identity", "differences", "identity_hash", "model_identity", "relation"]
 
@@ -62,6 +65,7 @@ def _difference(path: str, before: Any, now: Any) -> str:
 
 
 _ROWS = 1 << 12  # of each array that are hashed; totals cover all rows
+_LISTS = 1 << 8  # that are copied at once
 
 
 def model_identity(model: TopicModel) -> dict[str, Any]:
@@ -106,6 +110,18 @@ def _hash(model: TopicModel) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for name, array in sorted(model.params.arrays.items()):
         digest.update(f"{name}:{array.raw.shape}".encode())
-        for values in (array.raw[:: array.n_rows // _ROWS + 1], array.scale, array.sums):
+        for values in chain(_some_rows(array), (array.scale, array.sums)):
             digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()
+
+
+def _some_rows(array: LazyArray) -> Iterator[np.ndarray]:
+    """Rows of an array that are evenly spaced; of sparse rows the lists, and what was dropped."""
+    step = array.n_rows // _ROWS + 1
+    if not isinstance(array, SparseArray):
+        yield array.raw[::step]
+        return
+    ids = np.arange(0, array.n_rows, step, dtype=np.int32)
+    for start in range(0, len(ids), _LISTS):
+        yield from array.raw.lists(ids[start : start + _LISTS])
+    yield np.array([array.dropped])

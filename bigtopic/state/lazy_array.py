@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -109,6 +109,7 @@ class LazyArray:
     prior_version : how often the prior was replaced
     deferred : collects the additions of `add`; rows can then neither be read nor scaled. None where `add` adds at once
     keeps_scale : whether the scale is never folded; a scale that becomes too small is refused
+    is_sparse : whether statistics are added as `scipy.sparse.csr_array`, see `state.sparse`
     """
 
     raw: np.ndarray
@@ -123,6 +124,8 @@ class LazyArray:
     prior_version: int = 0
     deferred: Additions | None = None
     keeps_scale: bool = False
+
+    is_sparse: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.prior = _read_only(self.prior)
@@ -315,10 +318,7 @@ class LazyArray:
             return
         if least <= 0.0 and (cleared := decay == 0.0).any():
             self._refuse_if_deferred()
-            if cleared.all():
-                self.raw[:] = 0.0
-            else:
-                _kernels.clear_columns(self.raw, cleared)
+            self._clear(cleared)
         scale = self.scale_after(decay)
         if self.keeps_scale and scale.min() < _SMALLEST_KEPT:
             raise ModelError(
@@ -328,6 +328,13 @@ class LazyArray:
         self.sums, self.scale = self.sums * decay, scale
         if not self.keeps_scale:
             self.fold_if_small()
+
+    def _clear(self, cleared: np.ndarray) -> None:
+        """Set columns to 0."""
+        if cleared.all():
+            self.raw[:] = 0.0
+        else:
+            _kernels.clear_columns(self.raw, cleared)
 
     def scale_after(self, decay: np.ndarray) -> np.ndarray:
         """The scale that a decay leads to, before it is folded."""
@@ -362,12 +369,24 @@ class LazyArray:
         for start in range(0, self.n_rows, FOLD_ROWS):
             yield start, min(start + FOLD_ROWS, self.n_rows)
 
+    def begin(self, rows: Any, statistics: np.ndarray) -> None:
+        """Replace the statistics: (n, n_components) of these rows, and none of others."""
+        self.raw[:] = 0
+        self.raw[rows, : self.n_components] = statistics
+        self.scale[:] = 1.0
+        self.fold()
+
+    def multiply(self, factor: float) -> None:
+        """Multiply the statistics; costs the whole axis."""
+        self.raw *= self.raw.dtype.type(factor)
+        self.fold()
+
     def grow(self, n_rows: int) -> None:
         """Append rows without statistics; a prior per row is continued with its mean."""
         extra = n_rows - self.n_rows
         if extra <= 0:
             return
-        self.raw = np.concatenate([self.raw, np.zeros((extra, self.n_columns), self.raw.dtype)])
+        self.raw = self._grown(extra)
         if self.prior.shape[0] > 1:
             mean = self.prior.mean(axis=0, keepdims=True)
             self.prior = _read_only(np.concatenate([self.prior, np.repeat(mean, extra, axis=0)]))
@@ -376,7 +395,7 @@ class LazyArray:
     def keep(self, ids: np.ndarray) -> None:
         """Drop all rows but these, (n,) in increasing order, with their statistics and priors."""
         self._refuse_if_deferred()
-        self.raw = self.raw[ids]
+        self.raw = self._taken(ids)
         if self.prior.shape[0] > 1:
             self.prior = _read_only(self.prior[ids])
         self._sum_prior()
@@ -386,7 +405,18 @@ class LazyArray:
     def local(self, ids: np.ndarray) -> LazyArray:
         """These rows as a separate array, which keeps the totals of the whole axis."""
         prior = self.prior if self.prior.shape[0] == 1 else self.prior[ids]
-        return replace(self, raw=self.raw[ids], prior=prior, scale=self.scale.copy(), sums=self.sums.copy())
+        return replace(
+            self, raw=self._taken(ids), prior=prior, scale=self.scale.copy(), sums=self.sums.copy()
+        )
+
+    def _taken(self, ids: np.ndarray) -> np.ndarray:
+        """A copy of these rows."""
+        rows: np.ndarray = self.raw[ids]
+        return rows
+
+    def _grown(self, n_rows: int) -> np.ndarray:
+        """The rows, and others without statistics."""
+        return np.concatenate([self.raw, np.zeros((n_rows, self.n_columns), self.raw.dtype)])
 
     def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
         """The ids, or all of them for None."""
@@ -412,6 +442,7 @@ class Forwarding:
     axis = _forwarded("axis")
     dtype = _forwarded("dtype")
     normalised_over = _forwarded("normalised_over")
+    is_sparse = _forwarded("is_sparse")
     prior = _forwarded("prior")
     prior_mean = _forwarded("prior_mean")
     gather = _forwarded("gather")

@@ -31,12 +31,12 @@ def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
     )
 
 
-def refuse_beyond(need: int, remedy: str) -> None:
+def refuse_beyond(need: int, remedy: str, what: str = "this model needs") -> None:
     """Refuse what needs more bytes than the machine has. Raises SettingError, which ends with the remedy."""
     have = total_bytes()
     if have is not None and need >= have:
         raise SettingError(
-            f"this model needs about {need / 1e9:.1f} GB, but the machine has {have / 1e9:.1f} GB; {remedy}"
+            f"{what} about {need / 1e9:.1f} GB, but the machine has {have / 1e9:.1f} GB; {remedy}"
         )
 
 

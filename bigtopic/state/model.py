@@ -21,8 +21,9 @@ from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import mean_of
-from bigtopic.state.views import mean_rows
-from bigtopic.types import Hyper
+from bigtopic.state.sparse.array import SparseArray
+from bigtopic.state.views import mean_lists, mean_rows
+from bigtopic.types import Hyper, Kernel, Lists
 
 __all__ = ["ModelTopics", "TopicModel", "count_blocks", "unused_topics"]
 
@@ -133,9 +134,18 @@ class TopicModel:
             begun=self.method.begun,
         )
 
+    def load_inference(self) -> Kernel:
+        """The kernel that infers the topics of documents: the method's, or the one that learns where topics are sparse
+        and the method's reads dense rows."""
+        kernel, arrays = self.method.load_inference(), self.params.arrays
+        sparse = any(arrays[name].is_sparse for name in kernel.views if name in arrays)
+        chosen = isinstance(self.method.inference, Kernel)
+        reads_lists = "sparse_mean" in kernel.views.values()
+        return kernel if chosen or not sparse or reads_lists else self.method.load_kernel()
+
     def inference_hyper(self) -> Hyper:
         """The same for the inference kernel: its options, with the model's values for those they share."""
-        kernel = self.method.load_inference()
+        kernel = self.load_inference()
         known = {name: value for name, value in self.options.items() if name in kernel.options}
         options = {**kernel.options, **known, **({"bound": False} if "bound" in kernel.options else {})}
         return self.hyper()._replace(options=options, doc_topics=True, statistics=())
@@ -223,6 +233,13 @@ class ModelTopics:
         n_tokens = None if frequency is None else float(frequency.sum())
         return unused_topics(array.totals()[: self.n_components], count_blocks(array), n_tokens)
 
+    def lists(self, ids: np.ndarray | None = None) -> Lists | None:
+        """The same of these words (all for None) as lists, in place; None where the model has dense rows."""
+        words = self._topic_words
+        if not isinstance(words, SparseArray) or self._mixing is not None:
+            return None
+        return mean_lists(words, words.rows_of(ids))
+
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
         words, mixing = self._topic_words, self._mixing
@@ -235,11 +252,10 @@ class ModelTopics:
 
 _BURSTS = 2.0
 _CELLS = 1 << 20  # words x topics at once
+_CHANCES = 1 << 10  # of so many topics the chance is always computed
 
 
-def unused_topics(
-    sizes: np.ndarray, blocks: Iterable[np.ndarray], n_tokens: float | None = None
-) -> np.ndarray:
+def unused_topics(sizes: np.ndarray, blocks: Iterable[Any], n_tokens: float | None = None) -> np.ndarray:
     """Which topics a model does not use, bool (n_components,): few tokens, and the words of the corpus as a whole.
 
     A model with more topics than its documents need spreads a few tokens over each spare topic: the share that the
@@ -259,7 +275,8 @@ def unused_topics(
     yet. A topic that repeats another one, or a part of it, is used. A method that keeps no sizes of topics (`ml-*`)
     has no unused ones.
 
-    Cost: two logarithms of each word in each topic that passes the first condition.
+    Cost: a logarithm of each statistic above 0 of topics that pass the first condition, and two of each word for each
+    of about a thousand of these topics.
 
     References: Dunning (1993), "Accurate methods for the statistics of surprise and coincidence"; Church and Gale
     (1995), "Poisson mixtures", for bursts.
@@ -267,32 +284,72 @@ def unused_topics(
     Parameters
     ----------
     sizes : statistics of each topic, prior excluded, float64 (n_components,)
-    blocks : the same by word, (n, n_components) each, all words together
+    blocks : the same by word, see `count_blocks`, all words together
     n_tokens : tokens that the model has learned from, to which the statistics are scaled; None where they are tokens
     """
-    from scipy.special import xlogy
-
     held = float(sizes.sum())
     unused = sizes < held / (2 * len(sizes))
     few = np.flatnonzero(unused)
     if not len(few):
         return unused
-    surprise, chance = np.zeros(len(few)), np.zeros(len(few))
+    surprise, of_words = np.zeros(len(sizes)), []
     scale = (n_tokens or held) / held
     for block in blocks:
-        counts = np.maximum(block, 0.0)  # rounding may leave less
-        mean = np.outer(counts.sum(axis=1) / held, sizes[few]) * scale
-        counts = counts[:, few] * scale
+        of_block, words, topics, counts = _entries(block, unused)
+        mean, counts = of_block[words] / held * sizes[topics] * scale, counts * scale
         ratio = np.divide(counts, mean, out=np.ones_like(mean), where=mean > 0)
-        surprise += xlogy(counts, ratio).sum(axis=0)
-        chance += (xlogy(mean, mean + 1) - xlogy(mean, mean)).sum(axis=0)
-    unused[few] = surprise <= _BURSTS * chance
+        surprise += np.bincount(topics, counts * np.log(ratio), minlength=len(sizes))
+        of_words.append(of_block)
+    u = np.concatenate(of_words) / held * scale
+    unused[few] = _is_chance(surprise[few], sizes[few], u)
     return unused
 
 
-def count_blocks(array: LazyArray) -> Iterator[np.ndarray]:
-    """The statistics of an array, prior excluded, in blocks of rows: float64 (n, n_components) each."""
+def _entries(block: Any, unused: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Statistics of the words of a block, and those above 0 of the topics that may be unused: words, topics, counts."""
+    if isinstance(block, np.ndarray):
+        counts = np.maximum(block, 0.0)  # rounding may leave less
+        few = np.flatnonzero(unused)
+        words, own = np.nonzero(counts[:, few])
+        return counts.sum(axis=1), words, few[own], counts[words, few[own]]
+    words = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    kept = unused[block.indices] & (block.data > 0)
+    return block.sum(axis=1), words[kept], block.indices[kept], block.data[kept]
+
+
+def _is_chance(surprise: np.ndarray, sizes: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Whether the surprise of topics of these sizes is at most what chance gives. That grows with the size: it is
+    computed for some topics, and for others only where these leave it open."""
+    order = np.argsort(sizes)
+    known = np.append(order[:: max(1, len(order) // _CHANCES)], order[-1])
+    chances = _BURSTS * _chance(sizes[known], u)
+    at = np.searchsorted(sizes[known], sizes)  # the first that is not smaller
+    is_chance = surprise <= chances[np.maximum(at - 1, 0)]
+    is_open = np.flatnonzero(~is_chance & (surprise <= chances[at]))
+    is_chance[is_open] = surprise[is_open] <= _BURSTS * _chance(sizes[is_open], u)
+    return is_chance
+
+
+def _chance(sizes: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """sum_v m_v log(1 + 1 / m_v), m_v = size u_v, of each size."""
+    from scipy.special import xlogy
+
+    chances, step = np.empty(len(sizes)), max(1, _CELLS // len(u))
+    for start in range(0, len(sizes), step):
+        mean = np.outer(sizes[start : start + step], u)
+        chances[start : start + step] = (xlogy(mean, mean + 1) - xlogy(mean, mean)).sum(axis=1)
+    return chances
+
+
+def count_blocks(array: LazyArray) -> Iterator[Any]:
+    """The statistics of an array, prior excluded, in blocks of rows: float64 (n, n_components) each, of sparse rows a
+    `csr_array`."""
     n = array.n_components
+    if isinstance(array, SparseArray):
+        for _, block in array.raw.csr_blocks(_CELLS):
+            block.data = block.data * array.scale[block.indices]
+            yield block
+        return
     step = max(1, _CELLS // n)
     for start in range(0, array.n_rows, step):
         yield array.raw[start : start + step, :n] * array.scale[:n]

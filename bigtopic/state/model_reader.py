@@ -24,20 +24,21 @@ from bigtopic.state.contract.rules import MOST_STEPS
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray, padded
-from bigtopic.state.machine_memory import check_params
+from bigtopic.state.machine_memory import check_params, refuse_beyond
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import COUNT
+from bigtopic.state.sparse.array import SparseArray, can_be_sparse
+from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import LARGEST, FieldError
 from bigtopic.storage.place import Place
 from bigtopic.types import Scheme
 
-__all__ = ["FREQUENCIES", "PARTS", "check_frequency", "check_parts", "check_range", "rebuild"]
+__all__ = ["FREQUENCIES", "check_frequency", "check_parts", "check_range", "parts_of", "rebuild"]
 
-PARTS = ("raw", "scale", "prior", "sums")  # of a `LazyArray`
 FREQUENCIES = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
-_BLOCK_ROWS = 1 << 14
+_CELLS = 1 << 21  # of an array that are multiplied out at once
 _DRIFT = 0.01  # of sums: a few millionths after 15,000 updates; more is damage
 
 
@@ -65,6 +66,11 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
     if set(components) != set(expected):
         raise FieldError(f"components are {sorted(components)}, but method {learned.name!r} has {expected}")
     components = {name: components[name] for name in expected}
+    for name, about in description["arrays"].items():
+        if about.get("sparse", False) and not can_be_sparse(learned, name, about["n_components"], options):
+            raise FieldError(
+                f"array {name} has sparse rows, but method {learned.name!r} learns none with these settings"
+            )
     documents, cursor = description.get("documents"), description["cursor"]
     return TopicModel(
         learned,
@@ -127,32 +133,52 @@ def _arrays(
             arrays[name] = LazyArray.zeros(1, n_columns, axis="none", dtype=spec.dtype, normalised_over=None)
             arrays[name].set_prior(values[None])
         else:
-            if description["arrays"][name]["n_components"] != n_columns:
+            about = description["arrays"][name]
+            if about["n_components"] != n_columns:
                 raise FieldError(f"array {name} does not have {n_columns} columns")
-            arrays[name] = _lazy_array(state / name, spec, sizes.get(spec.rows), n_columns)
+            arrays[name] = _lazy_array(
+                state / name, spec, sizes.get(spec.rows), n_columns, about.get("sparse", False)
+            )
     return arrays
 
 
-def _lazy_array(place: Place, spec: ArraySpec, n_rows: int | None, n_components: int) -> LazyArray:
+def _lazy_array(
+    place: Place, spec: ArraySpec, n_rows: int | None, n_components: int, sparse: bool
+) -> LazyArray:
     """An array of the params; `n_rows` is None where the axis is the model's own."""
     n_columns = padded(n_components)
-    check_params(n_rows or 1, n_components)
-    types = ("float32", "float64") if spec.dtype.startswith("float") else (spec.dtype,)
-    raw = _read(place / "raw", (n_rows, n_columns), types)
+    raw: Any
+    if sparse:
+        raw = _sparse_rows(place, n_rows, n_components)
+    else:
+        check_params(n_rows or 1, n_components)
+        types = ("float32", "float64") if spec.dtype.startswith("float") else (spec.dtype,)
+        raw = _read(place / "raw", (n_rows, n_columns), types)
     parts = {
         "raw": raw,
         "scale": _read(place / "scale", (n_columns,), ("float64",)),
-        "prior": _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",)),
+        "prior": _read(place / "prior", (1 if sparse else {1, len(raw)}, {1, n_components}), ("float64",)),
         "sums": _read(place / "sums", (n_columns,), ("float64",)),
+        **({"dropped": _read(place / "dropped", (1,), ("float64",))} if sparse else {}),
     }
-    check_parts(place.url, parts, spec.normalised_over)
-    array = LazyArray(
-        raw, parts["scale"], parts["prior"], n_components, spec.rows, spec.normalised_over, parts["sums"]
-    )
+    check_parts(place.url, parts, spec.normalised_over, n_components)
+    given = raw, parts["scale"], parts["prior"], n_components, spec.rows, spec.normalised_over, parts["sums"]
+    array = SparseArray(*given, dropped=float(parts["dropped"][0])) if sparse else LazyArray(*given)
     weights = array.gather(None)[:, :n_components] if spec.prior == DOC_TOPIC_PRIOR else np.ones(1)
     if not SMALLEST_PRIOR <= weights.min() <= weights.max() <= LARGEST_PRIOR:
         raise FieldError(f"{place.url} holds values outside {SMALLEST_PRIOR:g} .. {LARGEST_PRIOR:g}")
     return array
+
+
+def _sparse_rows(place: Place, n_rows: int | None, n_components: int) -> SparseRows:
+    """Rows with as many columns and values as their lengths say; what these are is not checked yet."""
+    lengths = _read(place / "lengths", (n_rows,), ("int32",))
+    check_range((place / "lengths").url, lengths, most=n_components)
+    n_values = int(lengths.sum(dtype=np.int64))
+    refuse_beyond(8 * n_values, "load it on a machine with more")
+    columns = _read(place / "columns", (n_values,), ("int32",))
+    values = _read(place / "values", (n_values,), ("float32",))
+    return SparseRows(lengths, columns, values, padded(n_components))
 
 
 def _read(place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...]) -> np.ndarray:
@@ -224,7 +250,13 @@ def _as_saved(schemes: Mapping[str, Scheme], saved: Mapping[str, Mapping[str, An
     return found
 
 
-def check_parts(name: str, parts: Mapping[str, np.ndarray], normalised_over: str | None) -> None:
+def parts_of(array: LazyArray) -> dict[str, Any]:
+    """The parts of an array that a model keeps: `raw`, `scale`, `prior`, `sums`, and of sparse rows `dropped`."""
+    parts = {part: getattr(array, part) for part in ("raw", "scale", "prior", "sums")}
+    return parts | ({"dropped": np.array([array.dropped])} if isinstance(array, SparseArray) else {})
+
+
+def check_parts(name: str, parts: Mapping[str, Any], normalised_over: str | None, n_components: int) -> None:
     """Check the values of an array's parts.
 
     Statistics of distributions may be below 0 only by rounding: labels that were added and taken away again in thirds.
@@ -232,48 +264,68 @@ def check_parts(name: str, parts: Mapping[str, np.ndarray], normalised_over: str
     Parameters
     ----------
     name : of the array, for the message
-    parts : {name in `PARTS`: values}, with the shapes and types of a `LazyArray`
+    parts : see `parts_of`, with the shapes and types of a `LazyArray` or `SparseArray`
     normalised_over : None where statistics may be negative: changes of a prior, a momentum
+    n_components : of the array
 
     Raises
     ------
     FieldError
-        When a value is not finite or outside its range, or the sums do not match the statistics.
+        When a value is not finite or outside its range, sparse rows have other columns, or the sums do not match the
+        statistics.
     """
-    raw, scale = parts["raw"], parts["scale"]
+    raw, scale, sums = parts["raw"], parts["scale"], parts["sums"]
+    held = "raw"
+    if isinstance(raw, SparseRows):
+        held, row = "values", raw.first_out_of_order(n_components)
+        if row is not None:
+            raise FieldError(
+                f"{name}/columns of row {row} do not ascend from 0 to at most {n_components - 1}"
+            )
+        check_range(f"{name}/dropped", parts["dropped"])
+    extremes = _extremes(raw)
     digits = (
         np.sqrt(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
     )  # half of the digits of the largest value
-    for part in ("raw", "sums"):
-        rounding = float(digits) * min(float(parts[part].max(initial=0)), sys.float_info.max)
-        check_range(
-            f"{name}/{part}", parts[part], -sys.float_info.max if normalised_over is None else -rounding
-        )
+    for part, values in ((held, extremes), ("sums", sums)):
+        rounding = float(digits) * min(float(values.max(initial=0)), sys.float_info.max)
+        check_range(f"{name}/{part}", values, -sys.float_info.max if normalised_over is None else -rounding)
     check_range(f"{name}/scale", scale, SMALLEST_SCALE)
     check_range(f"{name}/prior", parts["prior"], 0.0, LARGEST_PRIOR)
-    largest = max(
-        float(raw.max(initial=0)), -float(raw.min(initial=0))
-    )  # absolute, without a copy of the array
+    largest = max(float(extremes.max(initial=0)), -float(extremes.min(initial=0)))
     if raw.dtype.kind == "f" and largest * scale.max() > np.finfo(raw.dtype).max:
         raise FieldError(f"{name} holds values whose products with their scale are not finite")
     if name.endswith(f".{COUNT}"):
         check_range(name, parts["prior"] + raw[:1, :1] * scale[:1], most=MOST_STEPS)
-    _check_sums(name, raw, scale, parts["sums"])
-
-
-def _check_sums(name: str, raw: np.ndarray, scale: np.ndarray, sums: np.ndarray) -> None:
-    """Sums are kept beside the rows, which are rounded to their type at each addition, and drift from them."""
-    found, size = np.zeros(len(sums)), np.zeros(len(sums))
-    for start in range(0, len(raw), _BLOCK_ROWS):
-        rows = raw[start : start + _BLOCK_ROWS] * scale
-        found += rows.sum(axis=0)
-        size += np.abs(rows, out=rows).sum(axis=0)
-    if not (np.abs(found - sums) <= _DRIFT * max(size.max(initial=0.0), 1e-30)).all():
+    found, size = _sums_of(raw, scale)
+    if not (np.abs(found - sums) <= _DRIFT * max(size, 1e-30)).all():
         column = int(np.argmax(np.abs(found - sums)))
         raise FieldError(
-            f"{name}/sums of column {column} is {sums[column]:g}, but scale times the rows of raw add up to "
+            f"{name}/sums of column {column} is {sums[column]:g}, but scale times the rows of {held} add up to "
             f"{found[column]:g}"
         )
+
+
+def _extremes(raw: np.ndarray | SparseRows) -> np.ndarray:
+    """The least and the largest value, (2,), NaN if one is; (0,) if there are none."""
+    if isinstance(raw, SparseRows):
+        return raw.extremes()
+    return np.array([raw.min(), raw.max()]) if raw.size else raw.reshape(-1)
+
+
+def _sums_of(raw: np.ndarray | SparseRows, scale: np.ndarray) -> tuple[np.ndarray, float]:
+    """The sums of the columns, and the largest sum of absolute values: rows are rounded to their type at each addition,
+    and sums that are kept beside them drift from them."""
+    if isinstance(raw, SparseRows):
+        found = raw.column_sums() * scale
+        return found, float(np.abs(found).max(initial=0.0))
+    found, size = np.zeros(len(scale)), np.zeros(len(scale))
+    step = max(1, _CELLS // len(scale))
+    for start in range(0, len(raw), step):
+        rows = raw[start : start + step] * scale
+        found += rows.sum(axis=0)
+        size += np.abs(rows, out=rows).sum(axis=0)
+    return found, float(size.max(initial=0.0))
 
 
 def check_frequency(name: str, values: np.ndarray) -> None:

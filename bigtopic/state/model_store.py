@@ -3,7 +3,8 @@
 ```
 model.zarr/                 zarr.json: attributes["bigtopic-model"] is the description, replaced in one write, last
   state-<id>/               words, document_frequency, frequency; the same below axes/<axis> for further axes; and for
-                            each array of the params raw, scale, prior, sums
+                            each array of the params raw, scale, prior, sums; in place of raw, sparse rows have
+                            lengths, columns, values, and dropped
 ```
 The raw statistics are kept with their scale, so a model that is loaded goes on to the same bits.
 """
@@ -25,7 +26,9 @@ from bigtopic.schemes import settings
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.contract.rules import check_description, plain, upgraded
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_reader import FREQUENCIES, PARTS, check_frequency, check_parts, rebuild
+from bigtopic.state.model_reader import FREQUENCIES, check_frequency, check_parts, parts_of, rebuild
+from bigtopic.state.sparse.in_order import InOrder
+from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place, zarr_store
 from bigtopic.storage.writers import WRITER, FolderWriter, RemoteWriter, is_listed, root_attributes
@@ -34,7 +37,7 @@ __all__ = ["describe", "load", "save"]
 
 _WHAT = "a bigtopic model"
 FORMAT = "bigtopic-model"
-VERSION = 2
+VERSION = 3  # 2 of a model without sparse rows, so that earlier versions of bigtopic read it
 CHUNK_BYTES = 1 << 24
 
 
@@ -85,7 +88,7 @@ def _check(model: TopicModel, extra: dict[str, Any] | None, place: Place) -> Non
     name = ""
     try:
         for name, array in model.params.arrays.items():
-            check_parts(name, {part: getattr(array, part) for part in PARTS}, array.normalised_over)
+            check_parts(name, parts_of(array), array.normalised_over, array.n_components)
     except FieldError as error:
         scheme, kernel = model.method.schemes.get(name), model.method.load_kernel().name
         by = f"kernel {kernel!r}" + (f" or scheme {type(scheme).__name__}" if scheme else "")
@@ -201,11 +204,16 @@ def describe(place: Place) -> Any:
 def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> dict[str, Any]:
     cursor, method = model.cursor, model.method
     arrays = {
-        name: {"axis": a.axis, "n_components": a.n_components, "normalised_over": a.normalised_over}
+        name: {
+            "axis": a.axis,
+            "n_components": a.n_components,
+            "normalised_over": a.normalised_over,
+            **({"sparse": True} if a.is_sparse else {}),
+        }
         for name, a in model.params.arrays.items()
     }
     description = {
-        "version": VERSION,
+        "version": VERSION if any("sparse" in about for about in arrays.values()) else 2,
         "state": state,
         "method": method.name,
         "schemes": {name: settings(scheme) for name, scheme in method.schemes.items()},
@@ -256,8 +264,14 @@ def _write_arrays(place: Place, state: str, model: TopicModel) -> None:
         _put_names(group.require_group(f"axes/{axis}"), names)
     for name, array in model.params.arrays.items():
         own = group.create_group(name)
-        for part in PARTS:
-            _put(own, part, getattr(array, part))
+        for part, values in parts_of(array).items():
+            if isinstance(values, SparseRows):
+                columns, cells = values.in_order()
+                _put(own, "lengths", values.lengths.astype(np.int32))
+                _put(own, "columns", columns)
+                _put(own, "values", cells)
+            else:
+                _put(own, part, values)
 
 
 def _put_names(group: Any, names: Vocabulary) -> None:
@@ -269,7 +283,7 @@ def _put_names(group: Any, names: Vocabulary) -> None:
         _put(group, name, getattr(names, name))
 
 
-def _put(group: Any, name: str, values: np.ndarray) -> None:
+def _put(group: Any, name: str, values: np.ndarray | InOrder) -> None:
     from zarr.codecs import BloscCodec, Crc32cCodec
 
     row_bytes = max(1, values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64)))

@@ -14,15 +14,18 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.state.axes import axis_sizes
 from bigtopic.state.contract.declarations import array_specs, check_method, check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
+from bigtopic.state.sparse.array import SparseArray, can_be_sparse
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import AxisStats
 
-__all__ = ["begin_rows", "count_documents", "new_model"]
+__all__ = ["begin_rows", "count_documents", "has_many", "new_model"]
 
+SPARSE_FROM = 2048  # topics, or bytes of an array that is not sparse
+SPARSE_BYTES = 1 << 31
 DRAWN_BYTES = 1 << 22  # of random numbers at once
 
 
@@ -77,11 +80,17 @@ def new_model(
     arrays: dict[str, LazyArray] = {}
     for number, (name, spec) in enumerate(specs.items()):
         size = n_rows[spec.rows], spec.columns if isinstance(spec.columns, int) else components[spec.columns]
-        check_params(*size, np.dtype(spec.dtype).itemsize)
-        array = LazyArray.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
+        prior = _prior(method, spec, given.get(spec.prior or ""), *size)
+        many = has_many(*size) and len(prior) == 1
+        kind: type[LazyArray] = (
+            SparseArray if many and can_be_sparse(method, name, size[1], options) else LazyArray
+        )
+        if kind is LazyArray:
+            check_params(*size, np.dtype(spec.dtype).itemsize)
+        array = kind.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
         arrays[name] = array
-        array.set_prior(_prior(method, spec, given.get(spec.prior or ""), array))
-        if spec.start is not None and spec.start[0] != "documents":
+        array.set_prior(prior)
+        if spec.start is not None and spec.start[0] != "documents" and not array.is_sparse:
             distribution, share = spec.start
             _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
     count_documents(method, arrays, axes)
@@ -127,11 +136,17 @@ def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:
     return {name: int(numbers[name]) for name in names}
 
 
-def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.ndarray:
+def has_many(n_rows: int, n_components: int) -> bool:
+    """Whether an array of so many words and topics has sparse rows, where the method can learn these. It then begins
+    without statistics, because a random start has no zeros; draws of candidates tell topics apart."""
+    return n_components >= SPARSE_FROM or 4 * n_rows * padded(n_components) >= SPARSE_BYTES
+
+
+def _prior(method: Method, spec: ArraySpec, given: Any, n_rows: int, n_columns: int) -> np.ndarray:
     """The prior of an array as a table, float64 (1 or n_rows, 1 or n_components)."""
     if spec.prior is None:
         return np.zeros((1, 1))
-    name, n_rows, n_columns = spec.prior, array.n_rows, array.n_components
+    name = spec.prior
     value = method.prior(name, n_columns) if given is None else given
     try:
         prior = np.asarray(value, np.float64)

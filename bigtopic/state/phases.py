@@ -50,6 +50,9 @@ def next_phase(model: TopicModel, number: int, method: Method, options: Mapping[
         known = model.params.arrays.get(other)
         if other == name:
             array.set_prior(topics.prior)
+            if array.is_sparse:
+                array.begin(slice(None), topics.raw[:, :n] * topics.scale[:n])
+                continue
             np.multiply(topics.raw[:, :n], topics.scale[:n], out=array.raw[:, :n], casting="unsafe")
             array.scale[:] = 1.0
             array.fold()

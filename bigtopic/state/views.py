@@ -3,6 +3,7 @@
 None costs more than the rows asked for.
 
 * mean: weights / totals, the posterior mean of a topic's word probabilities, at least 1e-12.
+* sparse_mean: the same, of an array of sparse rows as `types.Lists`, read in place.
 * expected_log: exp(psi(w_k) - psi(total_k)) times a factor per row that makes the row's largest entry 1.
   Responsibilities do not depend on the factor; its logarithm is "<name>:shift", for kernels that compute a bound.
 * counts: the weights themselves.
@@ -16,6 +17,7 @@ For an array whose rows sum to one over the components (an author's topics) the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +25,10 @@ from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows
 from bigtopic.state.lazy_array import LazyArray, Linear
 from bigtopic.state.params import Overlay
-from bigtopic.types import View
+from bigtopic.state.sparse.array import SparseArray
+from bigtopic.types import Lists, View
 
-__all__ = ["can_be_in_place", "linear_mean", "mean_rows", "take_view"]
+__all__ = ["can_be_in_place", "linear_mean", "mean_lists", "mean_rows", "take_view"]
 
 
 def take_view(
@@ -40,7 +43,7 @@ def take_view(
     Parameters
     ----------
     arrays : params by name
-    kinds : {array name: "mean", "expected_log", "counts" or "stored"}
+    kinds : {array name: "mean", "sparse_mean", "expected_log", "counts" or "stored"}
     ids : {axis: int32 ids}; all rows of the other axes
     """
     rows: dict[str, np.ndarray] = {}
@@ -57,7 +60,7 @@ def take_view(
 
 def can_be_in_place(array: LazyArray) -> bool:
     """Whether the form of this array allows a kernel to read "stored" rows in place."""
-    return array.prior.shape[0] == 1 and array.raw.dtype.kind == "f"
+    return array.prior.shape[0] == 1 and array.raw.dtype.kind == "f" and not array.is_sparse
 
 
 def mean_rows(array: LazyArray, ids: np.ndarray | None) -> np.ndarray:
@@ -72,9 +75,22 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
     return {name: array.gather_scaled(ids, _inverse_totals(array), _kernels.FLOOR, np.float32)}
 
 
+def _sparse_mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, Any]:
+    if not isinstance(array, SparseArray):
+        return _mean(name, array, ids)
+    return {name: mean_lists(array, ids)}
+
+
+def mean_lists(array: SparseArray, ids: np.ndarray) -> Lists:
+    """Probabilities of these rows, in place."""
+    check_rows(ids, array.n_rows)
+    return array.mean_lists(ids, _kernels.FLOOR)
+
+
 def linear_mean(array: LazyArray) -> Linear | None:
-    """How "mean" rows follow linearly from the array's rows; None if rows are normalised, or each has its own prior."""
-    if array.normalised_over == "components" or array.prior.shape[0] != 1:
+    """How "mean" rows follow linearly from the array's rows; None if rows are sparse or normalised, or each has its own
+    prior."""
+    if array.normalised_over == "components" or array.prior.shape[0] != 1 or array.is_sparse:
         return None
     return array.linear(_inverse_totals(array), _kernels.FLOOR, np.float32)
 
@@ -117,6 +133,7 @@ def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
 
 READERS: Mapping[str, Callable[[str, LazyArray, np.ndarray], dict[str, np.ndarray]]] = {
     "mean": _mean,
+    "sparse_mean": _sparse_mean,
     "expected_log": _expected_log,
     "counts": _counts,
     "stored": _stored,

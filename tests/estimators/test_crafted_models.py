@@ -13,6 +13,7 @@ from crafted import MISSING, changed, places
 from bigtopic.errors import ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.state import new_model
 
 WORDS = [f"w{i}" for i in range(12)]
 KEY = "bigtopic-model"
@@ -25,12 +26,22 @@ def original(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.zarr"
     corpus = from_matrix(np.random.default_rng(0).poisson(1, (30, 12)), WORDS)
     LDA(3, method="online-cvb0", max_iter=1, client=False).fit(corpus).save(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(new_model, "SPARSE_FROM", 3)
+        lists = LDA(3, method="sparse-cvb0", max_iter=1, options={"candidates": 2}, client=False).fit(corpus)
+    lists.save(path.with_name("lists.zarr"))
     return path
 
 
 @pytest.fixture
 def saved(original, tmp_path):
     return Path(shutil.copytree(original, tmp_path / "model.zarr"))
+
+
+@pytest.fixture
+def saved_lists(original, tmp_path):
+    """A model with sparse rows."""
+    return Path(shutil.copytree(original.with_name("lists.zarr"), tmp_path / "model.zarr"))
 
 
 def description(path):
@@ -61,7 +72,9 @@ HOSTILE = [
 
 
 @pytest.mark.slow
-def test_every_field_of_the_description(saved):
+@pytest.mark.parametrize("kind", ["saved", "saved_lists"])
+def test_every_field_of_the_description(request, kind):
+    saved = request.getfixturevalue(kind)
     document = description(saved)
     refused = 0
     for place in places(document["attributes"][KEY]):
@@ -123,6 +136,23 @@ def test_descriptions_that_are_refused(saved, place, value, what):
 
 
 @pytest.mark.parametrize(
+    "place, value, what",
+    [
+        (("arrays", "topic_words", "sparse"), MISSING, "raw: the array is missing"),
+        (("arrays", "topic_words", "sparse"), False, "raw: the array is missing"),
+        (("arrays", "topic_words", "sparse"), "yes", "sparse is 'yes', but must be true or false"),
+        (("arrays", "doc_topic_prior", "sparse"), True, "doc_topic_prior has sparse rows, but"),
+        (("options", "candidates"), 3, "topic_words has sparse rows, but .* none with these settings"),
+        (("average",), 0.5, "topic_words has sparse rows, but .* none with these settings"),
+    ],
+)
+def test_descriptions_that_contradict_the_lists(saved_lists, place, value, what):
+    rewrite(saved_lists, changed(description(saved_lists), ("attributes", KEY, *place), value))
+    with pytest.raises(ModelError, match=f"(?s){saved_lists}.*{what}"):
+        load_model(saved_lists)
+
+
+@pytest.mark.parametrize(
     "place", [("schemes", "topic_words", "scale"), ("extra", "params", "order"), ("options", "bound")]
 )
 def test_a_refusal_does_not_quote_pages(saved, place):
@@ -179,6 +209,52 @@ def test_arrays_that_do_not_belong(saved, name, values):
     store(saved, name, values)
     with pytest.raises(ModelError, match=f"(?s){saved}.*"):
         load_model(saved)
+
+
+def at(place, value):
+    """A change of one value of an array."""
+
+    def change(values):
+        values[place] = value
+        return values
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "name, change, what",
+    [
+        ("columns", lambda values: values[:-3], "columns has shape .* but must have shape"),
+        ("values", lambda values: values[:-3], "values has shape .* but must have shape"),
+        ("lengths", lambda values: values[:-1], "lengths has shape"),
+        ("lengths", lambda values: values.astype(np.int64), "lengths has .* type int64"),
+        ("lengths", at(5, -1), "lengths holds values from -1 to 3, outside 0 .. 3"),
+        ("lengths", at(5, 4), "lengths holds values from .* outside 0 .. 3"),
+        ("lengths", lambda values: np.maximum(values - 1, 0), "columns has shape"),
+        ("columns", lambda values: values[::-1].copy(), "columns of row 0 do not ascend from 0 to at most 2"),
+        ("columns", lambda values: np.ones_like(values), "columns of row 0 do not ascend"),
+        ("columns", at(-1, 3), "columns of row 11 do not ascend"),  # of the padding
+        ("columns", at(-1, 1 << 30), "columns of row 11 do not ascend"),
+        ("columns", at(0, -(1 << 31)), "columns of row 0 do not ascend"),
+        ("columns", lambda values: values.astype(np.int64), "columns has .* type int64"),
+        ("values", at(2, np.nan), "values holds values from nan"),
+        ("values", at(2, np.inf), "values holds values from .* to inf"),
+        ("values", at(2, -1e4), "values holds values from -10000"),
+        ("values", at(2, 1e4), r"sums of column \d is .* but scale times the rows of values add up to"),
+        ("values", lambda values: values.astype(np.float64), "values has .* type float64"),
+        ("sums", lambda values: 2 * values, r"sums of column \d is .* but scale times the rows of values"),
+        ("scale", at(0, 0.0), "scale holds values from 0"),
+        ("prior", lambda values: np.repeat(values, 12, axis=0), r"prior has shape \(12, 1\)"),
+        ("dropped", at(0, np.nan), "dropped holds values from nan"),
+        ("dropped", at(0, -1.0), "dropped holds values from -1"),
+        ("dropped", lambda values: values[:, None], r"dropped has shape \(1, 1\)"),
+    ],
+)
+def test_lists_that_do_not_belong(saved_lists, name, change, what):
+    values = zarr.open_array(_state(saved_lists) / "topic_words" / name)[...]
+    store(saved_lists, f"topic_words/{name}", change(values))
+    with pytest.raises(ModelError, match=f"(?s){saved_lists}.*{what}"):
+        load_model(saved_lists)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", '{"attributes": {"bigtopic-model": [1]}}'])

@@ -216,10 +216,12 @@ def test_weights_of_a_stored_corpus_are_never_labelled(tmp_path, capsys):
     assert "not whole numbers" in capsys.readouterr().err and {*phases_of(model)} == {"online"}
 
 
-def test_more_topics_than_labels_have_numbers_for_leave_sampling_out():
+def test_thousands_of_topics_leave_sampling_out(capsys):
     corpus, later = bt.from_matrix(X), bt.LDA(method="auto")._later_phases()
-    assert len(phases.phases_over(later, corpus, 1 << 15, None)) == 1
-    assert not phases.phases_over(later, corpus, (1 << 15) + 1, None)
+    assert len(phases.phases_over(later, corpus, 2047, None)) == 1 and not capsys.readouterr().err
+    assert not phases.phases_over(later, corpus, 2048, None)
+    said = "the sampling phase is left out: it would hold 2,048 numbers for each of 60 words\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,10 @@ def test_a_phase_that_is_left_out_says_so_unless_it_was_told_to_make_no_passes(o
 @pytest.mark.parametrize("n_tokens", [5.03e7, 4.1e7, 3e9])
 def test_a_corpus_that_is_too_large_for_a_phase_says_so_once(n_tokens, capsys):
 
-    model, corpus = bt.LDA(4), SimpleNamespace(n_tokens=n_tokens, n_docs=n_tokens // 200, parts=[])
+    model, corpus = (
+        bt.LDA(4),
+        SimpleNamespace(n_tokens=n_tokens, n_docs=n_tokens // 200, parts=[], vocabulary=[]),
+    )
     assert not phases.phases_over(model._later_phases(), corpus, 4, None)
     (line,) = capsys.readouterr().err.splitlines()
     why = f"option sampling.enough_tokens is 4e+08, too few for 10 passes over {n_tokens:,.0f} tokens; "

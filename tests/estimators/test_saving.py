@@ -24,7 +24,7 @@ from bigtopic.estimators.persistence import load_model
 from bigtopic.estimators.support.checkpoints import without_password
 from bigtopic.evaluation import log_predictive
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.state import model_store
+from bigtopic.state import model_store, new_model
 from bigtopic.storage import chunks
 from bigtopic.storage.place import Place
 
@@ -297,11 +297,25 @@ def test_a_parameter_of_a_newer_version_is_passed_over(saved, corpus):
     assert load_model(saved).n_components == 3
 
 
+@pytest.fixture
+def saved_lists(corpus, tmp_path, monkeypatch) -> Path:
+    """A model with sparse rows."""
+    monkeypatch.setattr(new_model, "SPARSE_FROM", 3)
+    fitted(corpus, method="sparse-cvb0", options={"candidates": 2}).save(tmp_path / "m.zarr")
+    return tmp_path / "m.zarr"
+
+
 @pytest.mark.parametrize(
-    "array", ["topic_words/raw", "topic_words/scale", "words", "frequency", "doc_topic_prior/prior"]
+    ("model", "array"),
+    [
+        *(("saved", f"topic_words/{part}") for part in ("raw", "scale")),
+        *(("saved", array) for array in ("words", "frequency", "doc_topic_prior/prior")),
+        *(("saved_lists", f"topic_words/{part}") for part in ("lengths", "columns", "values", "dropped")),
+    ],
 )
 @pytest.mark.parametrize("damage", ["missing chunk", "flipped byte", "missing array", "truncated chunk"])
-def test_a_damaged_model_says_so(saved, array, damage):
+def test_a_damaged_model_says_so(request, model, array, damage):
+    saved = request.getfixturevalue(model)
     folder = next(saved.glob("state-*")) / array
     chunk = next(path for path in (folder / "c").rglob("*") if path.is_file())
     if damage == "missing chunk":

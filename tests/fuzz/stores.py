@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from fuzz.chunks import mutate_chunk
@@ -24,8 +25,10 @@ _QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False}
 
 @cache
 def make_stores(folder: Path) -> dict[str, Files]:
-    """A corpus of counts, one of texts appended to once and given authors, a model and a store of topics, as bytes."""
+    """A corpus of counts, one of texts appended to once and given authors, models, one of them with sparse rows, and a
+    store of topics, as bytes."""
     import bigtopic
+    from bigtopic.state import new_model
 
     ids, n = [f"d{i}" for i in range(len(COUNTS))], len(COUNTS)
     columns = {"label": [f"l{i % 2}" for i in range(n)], "year": range(n)}
@@ -35,12 +38,13 @@ def make_stores(folder: Path) -> dict[str, Files]:
     )
     bigtopic.ingest(["a cat sat on a mat", "the dog ran", "dog and cat"], folder / "texts", **_QUIET)
     bigtopic.append(folder / "texts", ["a new dog", "cat"], **_QUIET).with_authors({"x": [0, 4], "y": [4]})
-    model = bigtopic.LDA(2, method="online-cvb0", max_iter=2, client=False, n_threads=1, progress=False).fit(
-        counts
-    )
+    model = bigtopic.LDA(2, method="online-cvb0", max_iter=2, **_QUIET).fit(counts)
     model.save(folder / "model")
     model.transform_to(counts, folder / "topics")
-    return {name: folder_bytes(folder / name) for name in ("counts", "texts", "model", "topics")}
+    with patch.object(new_model, "SPARSE_FROM", 2):
+        lists = bigtopic.LDA(2, method="sparse-cvb0", max_iter=2, options={"candidates": 1}, **_QUIET)
+        lists.fit(counts).save(folder / "lists")
+    return {name: folder_bytes(folder / name) for name in ("counts", "texts", "model", "lists", "topics")}
 
 
 def _prepare(name: str, stores: dict[str, Files], folder: Path, rng: Random) -> tuple[Path, Path, str]:
@@ -178,10 +182,11 @@ def model(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Cal
     """Load a model and use it, or save one over it."""
     import bigtopic
 
-    root, outside, how = _prepare("model", stores, folder, rng)
+    name = rng.choice(["model", "lists"])
+    root, outside, how = _prepare(name, stores, folder, rng)
     over = rng.random() < 0.3
     good = folder / "good"
-    write(good, stores["model"])
+    write(good, stores[name])
 
     def run() -> Refused | None:
         theirs = snapshot(outside), _foreign(root, {})
@@ -196,7 +201,7 @@ def model(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Cal
             raise Failure("a model changed files that are not ours", how)
         return result if isinstance(result, Refused) else None
 
-    return f"{'save over' if over else 'load'}: {how}", run
+    return f"{name}, {'save over' if over else 'load'}: {how}", run
 
 
 def _use(loaded: Any) -> None:

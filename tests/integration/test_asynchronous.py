@@ -310,7 +310,8 @@ def test_bytes_are_in_proportion_to_rows(corpus):
 
 def test_counts_of_labels_travel_without_zeros(corpus):
     rows, _, n_bytes, push = carried(table.get("sgs"), corpus, 80, 4)
-    values = unpacked(push.stats).arrays["topic_words"].values
+    model = new(table.get("sgs"), corpus)
+    values = unpacked(push.stats, model.params.arrays).arrays["topic_words"].values
     n = np.count_nonzero(values)
     assert values.sum() == push.stats.n_tokens and values.shape == (rows, 16) and values.dtype == np.float64
     assert push.__sizeof__() == push.n_bytes == 4 * rows + 12 * n + 4 * (rows + 1) < values.nbytes / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
@@ -10,9 +11,13 @@ from itertools import accumulate
 import numpy as np
 import pytest
 from reference.serial import total
+from scipy.sparse import csr_array
 
 from bigtopic.learning import reduce
 from bigtopic.learning.reduce import Tree, TreeInAnyOrder, add, cut, depth
+from bigtopic.learning.tasks import packed, unpacked
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.sparse.array import SparseArray
 from bigtopic.types import AxisStats, Stats
 
 
@@ -174,10 +179,75 @@ def test_halves_of_a_large_round_are_nearly_equal():
     assert len(sizes) == 32 and max(sizes) - min(sizes) <= 1
 
 
-def test_dask_is_told_what_a_sum_holds():
+@pytest.mark.parametrize("form", ["dense", "lists"])
+def test_dask_is_told_what_a_sum_holds(form):
     """Else it would carry sums through the network to add them where there is none."""
     stats = some_stats(np.random.default_rng(0))
-    held = sum(
-        array.nbytes for one in stats.arrays.values() for array in (one.ids, one.values) if array is not None
-    )
+    if form == "lists":
+        stats = some_lists(np.random.default_rng(0), 9)[0]
+    held = 0
+    for one in stats.arrays.values():
+        values = one.values
+        parts = (values,) if form == "dense" else (values.data, values.indices, values.indptr)
+        held += sum(part.nbytes for part in (*parts, one.ids) if part is not None)
     assert held <= sys.getsizeof(stats) < held + 100
+
+
+def some_lists(rng: np.random.Generator, n_ids: int, n_rows: int = 12) -> tuple[Stats, Stats]:
+    """Statistics of an array of sparse rows, and of a dense one. Rows may be empty or full, ids in any order."""
+    ids = rng.permutation(n_rows)[:n_ids].astype(np.int32)
+    known = rng.random((n_ids, 16)) < rng.choice([0.0, 0.2, 1.0], (n_ids, 1))
+    values = (known * rng.random((n_ids, 16)) * 10.0 ** rng.integers(-4, 5, (n_ids, 16))).astype(np.float32)
+    forms = csr_array(values), values
+    return tuple(Stats({"words": AxisStats(ids, form)}, n_ids, float(n_ids)) for form in forms)
+
+
+@pytest.mark.parametrize("n_ids", [(5, 7), (0, 4), (4, 0), (0, 0), (12, 12)])
+def test_lists_are_added_as_the_same_dense_rows(n_ids):
+    rng = np.random.default_rng(sum(n_ids))
+    for _ in range(10):
+        (a, dense_a), (b, dense_b) = (some_lists(rng, n) for n in n_ids)
+        before = [table(one).tobytes() for one in (a, b)]
+        for found, expected in ((add(a, b), add(dense_a, dense_b)), (add(b, a), add(dense_b, dense_a))):
+            words = found.arrays["words"]
+            assert isinstance(words.values, csr_array) and words.values.dtype == np.float32
+            assert words.values.shape == (len(words.ids), 16) and words.ids.dtype == np.int32
+            assert set(words.ids) == {*a.arrays["words"].ids, *b.arrays["words"].ids}
+            assert all((np.diff(row.indices) > 0).all() for row in words.values)
+            np.testing.assert_array_equal(table(found), table(expected))
+            assert (found.n_docs, found.n_tokens) == (sum(n_ids), sum(n_ids))
+        assert [table(one).tobytes() for one in (a, b)] == before
+
+
+def table(stats: Stats, n_rows: int = 12) -> np.ndarray:
+    """Of lists or dense rows, float32 (n_rows, 16)."""
+    words, rows = stats.arrays["words"], np.zeros((n_rows, 16), np.float32)
+    rows[words.ids] = words.values if isinstance(words.values, np.ndarray) else words.values.toarray()
+    return rows
+
+
+def test_lists_have_the_bits_of_the_tree():
+    rng = np.random.default_rng(0)
+    pairs = [some_lists(rng, int(rng.integers(13))) for _ in range(40)]
+    np.testing.assert_array_equal(*(table(total(form)) for form in zip(*pairs, strict=True)))
+
+
+def test_lists_stay_lists_where_statistics_are_sent():
+    """Dense ones of which most are zeros are sent as lists, and arrive as they were."""
+    rng = np.random.default_rng(3)
+    lists = some_lists(rng, 9)[0].arrays["words"].summed(np.arange(16.0))
+    zeros = np.zeros((9, 16), np.float32)
+    zeros[2, 3] = 7.0
+    few, full = AxisStats(lists.ids, zeros).summed(np.ones(16)), AxisStats(lists.ids, zeros + 1)
+    stats = Stats({"lists": lists, "few": few, "full": full}, 9, 9.0)
+    kinds = {"lists": SparseArray, "few": LazyArray, "full": LazyArray}
+    params = {name: kind.zeros(12, 16, axis="word") for name, kind in kinds.items()}
+    sent, n_bytes = packed(stats)
+    assert isinstance(sent.arrays["few"].values, csr_array) and sent.arrays["lists"] is lists
+    assert n_bytes == sum(one.__sizeof__() for one in sent.arrays.values()) < sys.getsizeof(stats)
+    arrived = unpacked(pickle.loads(pickle.dumps(sent)), params).arrays
+    assert isinstance(arrived["lists"].values, csr_array)
+    np.testing.assert_array_equal(arrived["lists"].values.toarray(), lists.values.toarray())
+    np.testing.assert_array_equal(arrived["few"].values, zeros)
+    np.testing.assert_array_equal(arrived["full"].values, zeros + 1)
+    assert arrived["lists"].sums.tolist() == lists.sums.tolist() and arrived["few"].sums.sum() == 16

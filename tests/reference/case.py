@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic import kernels, methods
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, Lists, View
 
 __all__ = [
     "accepted",
+    "dense_lists",
     "documents",
     "hyper",
     "infer",
@@ -80,6 +81,15 @@ def view(kernel: Kernel, topic_words: np.ndarray, dtype: Any = np.float64) -> Vi
     """The same probabilities for every array that the kernel reads."""
     rows = padded(topic_words, dtype)
     return View(dict.fromkeys(kernel.views, rows), dict.fromkeys(kernel.views, rows.sum(axis=0)))
+
+
+def dense_lists(lists: Lists) -> np.ndarray:
+    """The rows that these lists stand for, float64 (n_rows, n_columns)."""
+    rows = np.tile(lists.offset.astype(np.float64), (len(lists.starts), 1))
+    for row, start, stop in zip(rows, lists.starts, lists.stops, strict=True):
+        columns = lists.columns[start:stop]
+        row[columns] += lists.values[start:stop].astype(np.float64) * lists.factor[columns]
+    return rows
 
 
 def accepted(kernel: Kernel, prior: Any) -> np.ndarray:

@@ -1,7 +1,8 @@
 """CVB0 of a document's candidates: the topics that its words draw most often.
 
 words (n,), counts (n,), topic_words (n_words, K) = p(word | topic), prior (K,), seed, row; row is the document's
-source row.
+source row. Where a model has lists, topic_words are the weights of these, zeros elsewhere, and `rest` (K,) is what is
+added for all words alike.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from bigtopic.kernels.support.random import key, uniform
 DRAWS = 4
 
 
-def infer(words, counts, topic_words, prior, options, seed=0, row=0):
+def infer(words, counts, topic_words, prior, options, seed=0, row=0, rest=0.0):
     """Statistics (n, K) of the document's words and its topics (K,)."""
     stats = np.zeros((len(words), len(prior)))
     if len(words) == 0:
         return stats, prior / prior.sum()
-    chosen = candidates(words, counts, topic_words, options, seed, row)
+    chosen = candidates(words, counts, topic_words, options, seed, row, rest)
+    topic_words = topic_words + rest
     mass, shares = prior[chosen].copy(), np.zeros((len(words), len(chosen)))
     for _ in range(options["max_doc_update_iter"]):
         for i, (word, count) in enumerate(zip(words, counts, strict=True)):
@@ -33,18 +35,25 @@ def infer(words, counts, topic_words, prior, options, seed=0, row=0):
     return stats, gamma / gamma.sum()
 
 
-def candidates(words, counts, topic_words, options, seed, row):
+def candidates(words, counts, topic_words, options, seed, row, rest=0.0):
     """The topics drawn most often, in order."""
     n_components = topic_words.shape[1]
     if n_components <= 4 * options["candidates"]:
         return np.arange(n_components)
     row_key, drawn = np.uint64(key(seed, row)), []
     for i in reversed(range(len(words))):
-        weights = topic_words[words[i]]
-        for j in range(min(int(np.ceil(counts[i])), DRAWS) if weights.sum() > 0 else 0):
-            target = uniform(row_key, i * DRAWS + j) * weights.sum()
-            drawn.append(int(np.searchsorted(np.cumsum(weights), target, side="right")))
+        listed, rests = topic_words[words[i]], np.broadcast_to(rest, n_components)
+        n_draws = min(int(np.ceil(counts[i])), DRAWS) if (listed + rests).sum() > 0 else 0
+        drawn += [draw(uniform(row_key, i * DRAWS + j), listed, rests) for j in range(n_draws)]
     numbers = range(len(words) * DRAWS, len(words) * DRAWS + options["explored"])
     drawn += [int(uniform(row_key, number) * n_components) for number in numbers]
     often = sorted(set(drawn), key=lambda topic: (-drawn.count(topic), drawn.index(topic)))
     return np.sort(np.array(often[: options["candidates"]], int))
+
+
+def draw(u, listed, rest):
+    """A topic in proportion to listed + rest: one of the list with its share of the sum, and else one of the rest."""
+    target = u * (listed.sum() + rest.sum())
+    if target < listed.sum():
+        return int(np.searchsorted(np.cumsum(listed), target, side="right"))
+    return int(np.searchsorted(np.cumsum(rest), target - listed.sum(), side="right"))

@@ -241,7 +241,10 @@ def test_topics_of_a_document_are_remembered_by_either_name_of_their_number(size
     ("declared", "says"),
     [
         ({"views": {"topics": "mean"}}, "'topics'; choose one of: topic_words, doc_topic_prior"),
-        ({"views": {"topic_words": "share"}}, "'share'; choose one of: mean, expected_log, counts, stored"),
+        (
+            {"views": {"topic_words": "share"}},
+            "'share'; choose one of: mean, sparse_mean, expected_log, counts, stored",
+        ),
         ({"statistics": {"topics": "word"}}, "'topics'; choose one of: topic_words"),
         (
             {"statistics": {"topic_words": "author"}},

@@ -16,6 +16,7 @@ from bigtopic.methods import Method
 from bigtopic.schemes.add import Add
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model_reader import check_parts
+from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.storage.json_rules import FieldError
 
 X = np.random.default_rng(0).poisson(0.4, (120, 30))
@@ -85,6 +86,14 @@ def parts(**changed):
     return {"raw": array.raw, "scale": array.scale, "prior": array.prior, "sums": sums} | changed
 
 
+def lists(columns=(0, 2, 1), values=(1000, 500, 700), **changed):
+    """Parts of three sparse rows, the second of them empty."""
+    rows = SparseRows(
+        np.array([2, 0, 1]), np.array(columns, np.int32), np.array(values, np.float32), n_columns=16
+    )
+    return parts(raw=rows, sums=rows.column_sums(), dropped=np.array([0.5])) | changed
+
+
 WRONG = {
     "raw": np.full((2, 16), -1.0, np.float32),
     "sums": np.full(16, np.nan),
@@ -95,15 +104,39 @@ WRONG = {
 
 @pytest.mark.parametrize("part", WRONG)
 def test_the_part_that_is_wrong_is_named(part):
-    check_parts("topic_words", parts(), "axis")
+    check_parts("topic_words", parts(), "axis", 3)
     with pytest.raises(FieldError, match=f"topic_words/{part} holds values from "):
-        check_parts("topic_words", parts(**{part: WRONG[part]}), "axis")
+        check_parts("topic_words", parts(**{part: WRONG[part]}), "axis", 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"columns": (2, 0, 1)}, "columns of row 0 do not ascend from 0 to at most 2"),
+        ({"columns": (1, 1, 1)}, "columns of row 0 do not"),
+        ({"columns": (0, 2, 3)}, "columns of row 2 do not"),
+        ({"columns": (-1, 2, 1)}, "columns of row 0 do not"),
+        ({"values": (1000, np.nan, 700)}, "values holds values from nan to nan"),
+        ({"values": (1000, np.inf, 700)}, "values holds values from 700 to inf"),
+        ({"values": (1000, -500, 700)}, "values holds values from -500 to 1000"),
+        ({"dropped": np.array([-0.5])}, "dropped holds values from -0.5"),
+        ({"dropped": np.array([np.inf])}, "dropped holds values from inf"),
+        ({"sums": np.zeros(16)}, "sums of column 0 is 0, but scale times the rows of values add up to 1000"),
+        *(({part: WRONG[part]}, f"{part} holds values from ") for part in ("sums", "scale", "prior")),
+    ],
+)
+def test_what_is_wrong_in_lists_is_named(changed, says):
+    check_parts("topic_words", lists(), "axis", 3)
+    with pytest.raises(FieldError, match=f"topic_words/{says}"):
+        check_parts("topic_words", lists(**changed), "axis", 3)
 
 
 def test_negative_cells_of_an_array_that_is_not_normalised_are_allowed():
-    check_parts("changes", parts(raw=np.full((2, 16), -1.0, np.float32), sums=np.full(16, -2.0)), None)
+    check_parts("changes", parts(raw=np.full((2, 16), -1.0, np.float32), sums=np.full(16, -2.0)), None, 3)
 
 
 def test_products_that_are_not_finite_are_named():
     with pytest.raises(FieldError, match="topic_words holds values whose products"):
-        check_parts("topic_words", parts(scale=np.full(16, 1e37)), "axis")
+        check_parts("topic_words", parts(scale=np.full(16, 1e37)), "axis", 3)
+    with pytest.raises(FieldError, match="topic_words holds values whose products"):
+        check_parts("topic_words", lists(scale=np.full(16, 1e37)), "axis", 3)

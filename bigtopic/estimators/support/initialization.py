@@ -25,7 +25,6 @@ from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.models.dual import COLUMN_TOPICS, DUAL, JOINT
 from bigtopic.parallel.progress import say
 from bigtopic.state.checkpoints.versions import load_newest
-from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import ModelTopics, TopicModel
 
 __all__ = ["RANDOM_JOINT", "begin_pairs", "begin_with", "seed_prior"]
@@ -78,7 +77,7 @@ def begin_with(
         # As many tokens as the statistics will have, evenly: schedules then weigh it like a pass over the whole corpus.
         mean = getattr(scheme, "averages_documents", False)  # the array is as heavy as one document
         held, of = (n_tokens / n_docs, "a document") if mean else (n_tokens, _ALL)
-        _set(array, known, source.gather(ids[known]) * (held / model.n_components))
+        array.begin(known, source.gather(ids[known]) * (held / model.n_components))
         _say_weight(scheme, held, of if not _keeps(scheme) else _ALL, show)
     else:  # the array adds its prior, which is among them
         most = np.finfo(np.float32).max  # of what kernels read
@@ -87,7 +86,7 @@ def begin_with(
                 f"init has a weight of {weights.max():.3g} tokens; weights may be up to {most:.3g}"
             )
         prior = array.prior if array.prior.shape[0] == 1 else array.prior[known]
-        _set(array, known, np.maximum(weights - prior, 0.0))
+        array.begin(known, np.maximum(weights - prior, 0.0))
 
 
 def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None = None) -> None:
@@ -106,7 +105,7 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
         shape = joint.n_rows, joint.n_components
         generator = np.random.Generator(np.random.Philox(key=[model.seed % (1 << 64), _STREAM]))
         prior = np.broadcast_to(joint.prior, shape).ravel()
-        _set(joint, slice(None), n_tokens * generator.dirichlet(prior).reshape(shape))
+        joint.begin(slice(None), n_tokens * generator.dirichlet(prior).reshape(shape))
         _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
         return
     other = _loaded(init)
@@ -123,12 +122,10 @@ def begin_pairs(model: TopicModel, init: Any, n_tokens: float, show: bool | None
         )
     ids, known = _shared(model.vocabulary, other.vocabulary, "column")
     pairs = record_distribution_of(other)
-    _set(
-        model.params[COLUMN_TOPICS],
-        known,
-        pairs.of_columns(ids[known]) * (n_tokens * pairs.joint.sum(axis=0)),
+    model.params[COLUMN_TOPICS].begin(
+        known, pairs.of_columns(ids[known]) * (n_tokens * pairs.joint.sum(axis=0))
     )
-    _set(joint, slice(None), n_tokens * pairs.joint)
+    joint.begin(slice(None), n_tokens * pairs.joint)
     _say_weight(model.method.schemes[JOINT], n_tokens, _ALL, show)
 
 
@@ -176,13 +173,6 @@ def _say_weight(scheme: Any, n_tokens: float, of: str, show: bool | None) -> Non
         say(f"init has probabilities, which have no weight: it counts as {weight}", show)
     elif not getattr(scheme, "forgets_start", False):
         say(f"init is rescaled to {weight}", show)
-
-
-def _set(array: LazyArray, rows: Any, statistics: np.ndarray) -> None:
-    array.raw[:] = 0
-    array.raw[rows, : array.n_components] = statistics
-    array.scale[:] = 1.0
-    array.fold()
 
 
 def seed_prior(

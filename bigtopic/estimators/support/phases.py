@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from math import ceil, inf, log10
 from typing import Any
 
-import numpy as np
-
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, noting
 from bigtopic.methods import Method
@@ -16,6 +14,7 @@ from bigtopic.methods.settings import PHASE_SETTINGS, learning, with_settings
 from bigtopic.parallel.progress import say
 from bigtopic.state.contract.declarations import check_options
 from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import has_many
 from bigtopic.state.phases import next_phase
 from bigtopic.support.numbers import is_number, is_whole
 
@@ -85,7 +84,7 @@ def phases_over(
     for phase in phases:
         able = phase.over(corpus.n_tokens, corpus.n_docs)
         if able.max_iter:
-            why = _why_not_labelled(phase, corpus, components)
+            why = _why_too_many(corpus, components) or _why_not_labelled(phase, corpus)
         elif phase.max_iter:
             why = _why_too_large(phase, corpus.n_tokens)
         else:
@@ -108,16 +107,22 @@ def _why_too_large(phase: Phase, n_tokens: float) -> str:
     )
 
 
-def _why_not_labelled(phase: Phase, corpus: Corpus, components: int | Mapping[str, int]) -> str:
-    """Why the tokens of a corpus cannot have the labels that the phase gives them; "" if they can, or need none."""
-    labels = [spec for spec in phase.method.load_kernel().remembers.values() if spec.rows == "token"]
-    if not labels:
-        return ""
+def _why_too_many(corpus: Corpus, components: int | Mapping[str, int]) -> str:
+    """Why a later phase, whose arrays are dense, cannot learn so many topics; "" if it can."""
     n_components = max(components.values()) if isinstance(components, Mapping) else components
-    most = min(np.iinfo(spec.dtype).max for spec in labels) + 1
-    if n_components > most:
-        return f"it has labels for at most {most:,} topics"
-    return "counts that are not whole numbers have no tokens to label" if _has_fractions(corpus) else ""
+    if not has_many(len(corpus.vocabulary), n_components):
+        return ""
+    return f"it would hold {n_components:,} numbers for each of {len(corpus.vocabulary):,} words"
+
+
+def _why_not_labelled(phase: Phase, corpus: Corpus) -> str:
+    """Why the tokens of a corpus cannot have the labels that the phase gives them; "" if they can, or need none."""
+    labelled = any(spec.rows == "token" for spec in phase.method.load_kernel().remembers.values())
+    return (
+        "counts that are not whole numbers have no tokens to label"
+        if labelled and _has_fractions(corpus)
+        else ""
+    )
 
 
 def _has_fractions(corpus: Corpus) -> bool:

@@ -211,9 +211,7 @@ def scale(model: TopicModel, factor: float) -> None:
     """Scale a start that is a share of the corpus' tokens from the first documents to the whole stream."""
     for name, spec in array_specs(model.method).items():
         if spec.start is not None and spec.start[1] is not None and factor != 1.0:
-            array = model.params[name]
-            array.raw *= array.raw.dtype.type(factor)
-            array.fold()
+            model.params[name].multiply(factor)
 
 
 def as_counted(model: TopicModel, corpus: Corpus) -> Corpus:

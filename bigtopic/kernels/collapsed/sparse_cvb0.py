@@ -12,9 +12,9 @@ Then, as in `cvb0`, for each distinct word v, with count c and responsibilities 
     a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
     N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
 
-Other topics have N_k = 0. In a model with at most `FEW` times as many topics as `candidates`, draws would cost more
-than they save: all are candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first step
-of expectation-maximisation from equal shares; that draws are few lets topics part sooner.
+Other topics have N_k = 0. In a dense model with at most `FEW` times as many topics as `candidates`, draws would cost
+more than they save: all are candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first
+step of expectation-maximisation from equal shares; that draws are few lets topics part sooner.
 
 Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
 sums over blocks of topics.
@@ -32,11 +32,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.collapsed import cvb0
-from bigtopic.kernels.support.collapsed import PAIR, by_length, move_of_pair, sweep_pair
+from bigtopic.kernels.collapsed import _lists, cvb0
+from bigtopic.kernels.collapsed._candidates import DRAWS, add_draw, found, most_drawn, sweeps_of_pair
+from bigtopic.kernels.support.collapsed import PAIR, by_length
 from bigtopic.kernels.support.entry import (
     Call,
     State,
+    csr,
+    frozen,
     inner,
     learns,
     outer,
@@ -48,11 +51,10 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
 from bigtopic.kernels.support.vector import LANES, load, prefetch, spread, store, total
 from bigtopic.support import buffers
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Lists, Scratch, SliceLoop, View
 
-__all__ = ["DRAWS", "FEW", "KERNEL", "run"]
+__all__ = ["FEW", "KERNEL", "run"]
 
-DRAWS = 4  # of a word of a document at most
 FEW = 4
 _AHEAD = 2  # words
 
@@ -71,51 +73,15 @@ def _add_up_blocks(topic_words, sums):
 @inner
 def _draw(u, row, sums, n_components):
     """The topic at which the sums of the row exceed u of the whole; rounding may leave the last of its block."""
-    target, low, high = u * sums[sums.shape[0] - 1], 0, sums.shape[0] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if sums[middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    rest = target - (sums[low - 1] if low > 0 else 0)
-    last = min((low + 1) * LANES, n_components) - 1
-    for k in range(low * LANES, last):
+    target = u * sums[sums.shape[0] - 1]
+    block = found(sums, 0, sums.shape[0] - 1, target)
+    rest = target - (sums[block - 1] if block > 0 else 0)
+    last = min((block + 1) * LANES, n_components) - 1
+    for k in range(block * LANES, last):
         rest -= row[k]
         if rest < 0:
             return k
     return last
-
-
-@inner
-def _propose(topic, drawn, n_drawn, times):
-    """Count a draw of a topic; returns how many topics were drawn."""
-    if times[topic] == 0:
-        drawn[n_drawn] = topic
-        n_drawn += 1
-    times[topic] += 1
-    return n_drawn
-
-
-@inner
-def _choose(drawn, n_drawn, times, candidates):
-    """The topics that were drawn most often, in the order of their first draws; clears how often they were. Returns how
-    many there are."""
-    n, most, level = 0, 0, 0
-    for j in range(n_drawn):
-        most = max(most, times[drawn[j]])
-    while most > 0 and n < candidates.shape[0]:
-        level, most = most, 0
-        for j in range(n_drawn):
-            often = times[drawn[j]]
-            if often == level and n < candidates.shape[0]:
-                candidates[n] = drawn[j]
-                n += 1
-            elif often < level:
-                most = max(most, often)
-    for j in range(n_drawn):
-        times[drawn[j]] = 0
-    return n
 
 
 @inner
@@ -125,13 +91,13 @@ def _find_candidates(row_key, words, counts, topic_words, sums, n_explored, draw
     for i in range(n_words - 1, -1, -1):
         row, own = topic_words[words[i]], sums[words[i]]
         if own[own.shape[0] - 1] > 0:
-            for j in range(min(np.int64(np.ceil(counts[i])), DRAWS)):
+            for j in range(np.int64(min(np.ceil(counts[i]), DRAWS))):
                 topic = _draw(uniform(row_key, i * DRAWS + j), row, own, n_components)
-                n_drawn = _propose(topic, drawn, n_drawn, times)
+                n_drawn = add_draw(topic, drawn, n_drawn, times)
     for j in range(n_explored):
         topic = np.int64(uniform(row_key, n_words * DRAWS + j) * n_components)
-        n_drawn = _propose(min(topic, n_components - 1), drawn, n_drawn, times)
-    return _choose(drawn, n_drawn, times, candidates)
+        n_drawn = add_draw(min(topic, n_components - 1), drawn, n_drawn, times)
+    return most_drawn(drawn, n_drawn, times, candidates)
 
 
 @inner
@@ -199,14 +165,9 @@ def _infer(
                 j, words, all_counts[own], topic_words, candidates[j], n_found[j], prior, width,
                 counts, block, shares, mass,
             )  # fmt: skip
-        for sweep in range(n_sweeps):
-            sweep_pair(left, counts, block, shares, inverses, mass, factors)
-            for j in range(PAIR):
-                sweeps += left[j] > 0
-                if limit > 0 and left[j] > 0:
-                    change = move_of_pair(j, left[j] - 1, width, shares, mass, factors, before)
-                    if sweep > 0 and change < limit:
-                        left[j] = 0
+        sweeps += sweeps_of_pair(
+            n_sweeps, limit, left, counts, block, shares, inverses, mass, factors, before
+        )
         for j in range(n_pair):
             d = order[first + j]
             own = slice(indptr[d], indptr[d + 1])
@@ -266,7 +227,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     Parameters
     ----------
     docs : the documents; authors are ignored
-    view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
+    view : "topic_words" as "sparse_mean", (n_words, n_columns) or `Lists`, p(word | topic)
     hyper : for its options see `KERNEL`
     seed : with a document's source row, the key of its draws
     state : unused, the algorithm keeps nothing
@@ -274,9 +235,10 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
-        of E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics (n_docs, n_components) if
-        wanted; info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no candidate knows).
+        stats["topic_words"] (n_words, n_columns), expected counts, of `Lists` a `csr_array`; stats["doc_topic_prior"]
+        (1, n_columns), the sum of E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics
+        (n_docs, n_components) if wanted; info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no
+        candidate knows).
 
     Raises
     ------
@@ -285,6 +247,8 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
         whole number.
     """
     n_sweeps, limit, n_components, n_candidates, n_explored = _options(hyper)
+    if isinstance(view.arrays["topic_words"], Lists):
+        return _run_on_lists(docs, view.arrays["topic_words"], hyper, seed)
     if n_candidates == 0:
         return cvb0.run(docs, view, hyper, seed, state)
     call = Call(docs, view, hyper, keeps=learns(hyper), filled=True)
@@ -298,6 +262,31 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
             docs, call.topic_words, call.doc_topics, hyper.doc_topic_prior, seed
         )
     return call.result({"iterations": sweeps, "dropped_tokens": dropped})
+
+
+def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelResult:
+    """As `run`, where topics are lists; statistics, too, where any are wanted."""
+    n_sweeps, limit, n_components, _, n_explored = _options(hyper)
+    n = min(whole_number(hyper.options, "candidates", 1), n_components)
+    n_entries = len(docs.words) if hyper.statistics else 0
+    width, longest = -(-n // LANES) * LANES, max(1, int(np.diff(docs.indptr).max(initial=1)))
+    n_sums = int((lists.stops - lists.starts).sum()) // LANES + len(lists.starts)
+    candidates, n_found = np.empty((docs.n_docs, n), np.int32), np.zeros(docs.n_docs, np.int32)
+    tokens, masses = buffers.empty((n_entries, n), np.float32), buffers.empty((docs.n_docs, n), np.float32)
+    documents, prior = csr(docs, np.dtype(np.float32)), hyper.doc_topic_prior.astype(np.float32)
+    sweeps, dropped = _lists.infer(
+        int(seed), frozen(docs.rows, np.int64), *documents, lists,
+        lists.offset_sums[:n_components], frozen(prior, np.float32), n_explored, n_sweeps, limit,
+        buffers.empty(n_sums, np.float32), *buffers.empty((2, longest, PAIR, width), np.float32), tokens,
+        candidates, n_found, masses,
+    )  # fmt: skip
+    stats: dict[str, Any] = {}
+    if hyper.statistics:
+        stats["topic_words"] = _lists.statistics(*documents[:2], tokens, candidates, n_found, lists.shape)
+    doc_topics = _lists.shares(prior, candidates, n_found, masses) if hyper.doc_topics else None
+    return KernelResult(
+        stats, doc_topics, None, {"iterations": float(sweeps), "dropped_tokens": float(dropped)}
+    )
 
 
 def _options(hyper: Hyper) -> tuple[int, float, int, int, int]:
@@ -323,13 +312,14 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
 KERNEL = Kernel(
     name="sparse_cvb0",
     run=run,
-    views={"topic_words": "mean"},
+    views={"topic_words": "sparse_mean"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     options={**cvb0.KERNEL.options, "candidates": 32, "explored": 4},
     meanings={
         **cvb0.KERNEL.meanings,
-        "candidates": "topics that a document can have, from 1; all, of a model with up to four times as many",
+        "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as "
+        "many",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

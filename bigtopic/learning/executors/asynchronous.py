@@ -235,7 +235,9 @@ class AsynchronousExecutor(Executor):
         largest = 1.0 / in_flight  # so that what may be added to the same params is at most a whole step
         arrival = Arrival(missed, push.worker, push.seconds / push.n_threads, flight.n_bytes + push.n_bytes)
         with uninterrupted():
-            report = step(params, cursor, unpacked(push.stats), self.run.settings, largest, missed)
+            report = step(
+                params, cursor, unpacked(push.stats, params.arrays), self.run.settings, largest, missed
+            )
             reports.append(replace(report, arrival=arrival))
 
     def use_workers(self, able: AbleWorkers) -> None:

@@ -114,19 +114,25 @@ def idle_threads(run: Run, n_threads: int) -> str | None:
 def _or_replicas(run: Run, n: int) -> str:
     """Further advice: replicas, where the run can have them."""
     settings = run.settings
-    if run.plan.n_rounds == 1 or settings.prior_schemes or not settings.is_linear:
+    no_replicas = settings.prior_schemes or not settings.is_linear or run.work.n_candidates is not None
+    if run.plan.n_rounds == 1 or no_replicas:
         return ""
     return f", or {argument('replicas', n)} if the corpus has hundreds of minibatches for each"
 
 
 NANOSECONDS_PER_ENTRY = 0.4  # distinct word of a document, for each topic and pass over them (`Kernel.cost`)
+NANOSECONDS_PER_CANDIDATE = 50.0  # in place of these, of each topic that is looked up in sparse rows
 
 
 def round_seconds(run: Run) -> float:
     """A rough estimate of one core's time for one round."""
     work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
     passes = check_cost(work.kernel, work.kernel.cost(work.hyper.options))
-    return entries * _n_topics(work) * passes * NANOSECONDS_PER_ENTRY * 1e-9
+    if work.n_candidates is None:
+        nanoseconds = _n_topics(work) * NANOSECONDS_PER_ENTRY
+    else:
+        nanoseconds = work.n_candidates * NANOSECONDS_PER_CANDIDATE
+    return entries * passes * nanoseconds * 1e-9
 
 
 def _n_topics(work: Work) -> int:

@@ -97,8 +97,9 @@ class Footprint:
         return int(self.of_params() + n_threads * self._lookup() + documents + compared + PIECES * moving)
 
     def of_params(self) -> int:
-        """Bytes of the params, and their priors."""
-        return sum(array.nbytes + array.prior.nbytes for array in self._params.arrays.values())
+        """Bytes of the params, and their priors; of sparse rows, what they grow to."""
+        arrays = self._params.arrays.values()
+        return sum(int(a.n_rows * self._row_bytes(a)) + a.prior.nbytes for a in arrays)
 
     def of_documents(self) -> int:
         """Bytes of the documents that are sent to workers, since they are in memory and not in a store."""
@@ -128,6 +129,8 @@ class Footprint:
         joined = n_docs * _INDEX_BYTES + size.n_entries * ENTRY_BYTES if self._plan.whole_minibatches else 0.0
         view = 0.0
         for name, kind in kernel.views.items():
+            if self._params[name].is_sparse:  # read in place
+                continue
             entries = size.rows[name] * size.columns[name]
             view += entries * _view_itemsize(kind, self._params[name]) + 8 * size.rows[name]
             if not self._run.settings.one_iteration and name in self._moved:
@@ -154,7 +157,7 @@ class Footprint:
         n_docs = self._batch_docs
         documents = n_docs * (_DOCUMENT_BYTES + self._plan.entries_per_doc * ENTRY_BYTES + 4) + self._lookup()
         arrays = self._params.arrays.values()
-        rows = sum(self._rows(a.axis, n_docs) * (a.n_columns * a.raw.itemsize + 4) for a in arrays)
+        rows = sum(self._rows(a.axis, n_docs) * (self._row_bytes(a) + 4) for a in arrays)
         return documents + rows + self._statistics(n_docs)
 
     @property
@@ -199,18 +202,32 @@ class Footprint:
         work = self._run.work
         dtype = sum_dtype(statistics_dtype(work.kernel, work.hyper.options), self._run.settings.total_tokens)
         arrays = [self._params[name] for name in work.kernel.statistics]
-        return sum(self._rows(a.axis, n_docs) * (a.n_columns * dtype.itemsize + 4) for a in arrays)
+        lists = sum(self._lists(n_docs) for a in arrays if a.is_sparse)
+        dense = (a for a in arrays if not a.is_sparse)
+        return lists + sum(self._rows(a.axis, n_docs) * (a.n_columns * dtype.itemsize + 4) for a in dense)
 
     def _changes(self, n_docs: int) -> float:
         """Bytes of the changes by replicas that saw `n_docs` documents, or of the rows of one of them."""
         arrays = [self._params[name] for name in self._moved]
-        return sum(self._rows(a.axis, n_docs) * (a.n_columns * a.raw.itemsize + 4) for a in arrays)
+        return sum(self._rows(a.axis, n_docs) * (self._row_bytes(a) + 4) for a in arrays)
+
+    def _lists(self, n_docs: int) -> float:
+        """Bytes of sparse statistics of `n_docs` documents: a number of each candidate of each of their words."""
+        return 8.0 * n_docs * self._plan.entries_per_doc * (self._run.work.n_candidates or 0)
+
+    def _row_bytes(self, array: LazyArray) -> float:
+        """Bytes of a row of the params, on average; of a sparse one, when its documents have half of their candidates,
+        with the room that it has to grow."""
+        if not array.is_sparse:
+            return array.n_columns * array.raw.itemsize
+        half = (self._run.work.n_candidates or 0) / 2
+        return 24 + 8 * 1.5 * self._rows.mean_of_least(array.axis, array.n_columns, half)
 
     def _read_rows(self) -> float:
         """The rows of the params that tasks read of mapped files."""
         n_docs = self._batch_docs if self._plan.replicas == 1 else self._plan.n_docs
         arrays = [self._params[name] for name in self._run.work.kernel.views]
-        return sum(self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in arrays)
+        return sum(self._rows(a.axis, n_docs) * self._row_bytes(a) for a in arrays)
 
     @cached_property
     def _moved(self) -> list[str]:
@@ -246,7 +263,7 @@ class Footprint:
     def _topics(self) -> int:
         """The topics as `stopping.PassMeasure` keeps them."""
         words = [a for a in self._params.arrays.values() if a.axis in ("word", "column")]
-        return sum(4 * array.n_rows * array.n_columns for array in words[:1])
+        return sum(int(array.n_rows * self._row_bytes(array)) for array in words[:1])
 
     # ------------------------------------------------------------------ documents
 
@@ -370,6 +387,14 @@ class ExpectedRows:
     def __call__(self, axis: str, n_docs: int) -> float:
         """Rows of an axis that `n_docs` documents need; all rows of an axis on which documents have no ids."""
         return self._of(axis, n_docs)
+
+    def mean_of_least(self, axis: str, most: int, each: float) -> float:
+        """The mean over an axis of `each` times a row's documents, at most `most`."""
+        found = self._frequencies.get("word" if axis == "column" else axis)
+        if found is None:
+            return float(most)
+        df, times = found
+        return float(times @ np.minimum(df * each, most)) / max(1.0, float(times.sum()))
 
     def _expected(self, axis: str, n_docs: int) -> float:
         size = float(self._sizes[axis])

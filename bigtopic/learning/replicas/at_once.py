@@ -153,7 +153,9 @@ def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
         return False
     if kernel.whole_minibatches:
         return False
-    if list(kernel.views.values()) != ["mean"] or list(kernel.statistics) != list(kernel.views):
+    if list(kernel.views.values()) not in (["mean"], ["sparse_mean"]) or list(kernel.statistics) != list(
+        kernel.views
+    ):
         return False
     (array,) = (arrays[name] for name in kernel.views)
     words = array.axis in ("word", "column")

@@ -40,7 +40,7 @@ __all__ = [
     "statistics_dtype",
 ]
 
-_FORMS = ("mean", "expected_log", "counts", "stored")
+_FORMS = ("mean", "sparse_mean", "expected_log", "counts", "stored")
 _LIVES = ("none", "round", "run")
 _ROWS = ("entry", "token", "document")
 _OF_KERNEL = {
@@ -238,6 +238,7 @@ def check_result(
             result.stats[name],
             (n_rows, None if viewed is None else viewed.shape[1]),
             f"a row for each local id of axis {axis!r}, and the view's columns",
+            sparse=viewed is not None and not isinstance(viewed, np.ndarray),
         )
     if (kernel.state == "none") != (result.state is None):
         names = ", ".join(kernel.remembers)
@@ -258,15 +259,21 @@ def _check_kind(where: str, result: Any) -> None:
         raise ModelError(f"{where} returned {type(result).__name__}, but must return a KernelResult")
 
 
-def check_values(where: str, values: Any, shape: tuple[int, int | None], rows_and_columns: str) -> None:
-    """Check that statistics have this shape, None for any number of columns. Raises ModelError like `check_result`."""
-    plain = _is_plain(values)
+def check_values(
+    where: str, values: Any, shape: tuple[int, int | None], rows_and_columns: str, sparse: bool = False
+) -> None:
+    """Check that statistics have this shape, None for any number of columns. Raises ModelError like `check_result`.
+
+    sparse : whether they are for an array of sparse rows
+    """
+    plain = _is_lists(values) if sparse else _is_plain(values)
     if plain and values.ndim == 2 and values.shape == (shape[0], shape[1] or values.shape[1]):
         return
     wanted = f"({shape[0]}, {'n_columns' if shape[1] is None else shape[1]})"
     if not plain:
         found = type(values).__name__ + (f" of {values.dtype}" if isinstance(values, np.ndarray) else "")
-        raise ModelError(f"{where} is {found}, but must be a NumPy array {wanted} of {', '.join(DTYPES)}")
+        kind = "a csr_array of float32" if sparse else f"a NumPy array {wanted} of {', '.join(DTYPES)}"
+        raise ModelError(f"{where} is {found}, but must be {kind}")
     raise ModelError(
         f"{where} has shape {values.shape}, but must have {wanted}: {rows_and_columns}, padding included"
     )
@@ -275,6 +282,12 @@ def check_values(where: str, values: Any, shape: tuple[int, int | None], rows_an
 def _is_plain(values: Any) -> bool:
     """Whether compiled loops take these values: no masked array, no half precision, no foreign byte order."""
     return type(values) is np.ndarray and values.dtype in _DTYPES
+
+
+def _is_lists(values: Any) -> bool:
+    from scipy.sparse import csr_array
+
+    return isinstance(values, csr_array) and values.dtype == np.float32 and values.has_sorted_indices
 
 
 def check_state_names(state: Mapping[str, Any], arrays: Mapping[str, StateSpec]) -> None:

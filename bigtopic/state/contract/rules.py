@@ -81,7 +81,8 @@ _STORED_ARRAY_NAME = text(
 SIZE = whole(1, 1 << 24)
 _FINGERPRINT = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
 _ARRAY = record(
-    {"axis": NAME, "n_components": SIZE, "normalised_over": optional(one_of("axis", "components"))}
+    {"axis": NAME, "n_components": SIZE, "normalised_over": optional(one_of("axis", "components"))},
+    {"sparse": flag},
 )
 _AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
 MOST_STEPS = 1 << 53
@@ -96,7 +97,7 @@ _ROW = record(
         "change": optional(_figure),
         "measures": mapping(text(), optional(_figure)),
         "forgotten": record({"n_words": whole(), "most_frequent": listing(text())}),
-        **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
+        **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second", "dropped"), _figure),
     },
 )
 _COUNTS = record({"seconds": number(), "n_docs": whole(), "n_tokens": number()})

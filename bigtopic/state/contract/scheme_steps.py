@@ -33,7 +33,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 class Change(NamedTuple):
     """The arguments of `types.MutableArray.add`, checked: weight and decay are float64 (n_columns,)."""
 
-    values: np.ndarray
+    values: Any
     weight: np.ndarray
     decay: np.ndarray
     row_weight: np.ndarray | None
@@ -71,7 +71,11 @@ def checked(
         check_rows(stats.ids, array.n_rows)
     n_ids = array.n_rows if stats.ids is None else len(stats.ids)
     check_values(
-        "it adds values", stats.values, (n_ids, array.n_columns), "a row for each id, and the array's columns"
+        "it adds values",
+        stats.values,
+        (n_ids, array.n_columns),
+        "a row for each id, and the array's columns",
+        sparse=array.is_sparse,
     )
     change = Change(
         stats.values,

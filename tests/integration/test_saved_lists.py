@@ -1,0 +1,68 @@
+"""Runs of models with sparse rows that are saved and go on: the bits of a run that stayed in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+from bigtopic.datasets import lda_corpus
+from bigtopic.state import new_model
+
+SETTINGS: dict[str, Any] = {
+    "n_components": 140,
+    "method": "sparse-cvb0",
+    "batch_size": 10,
+    "max_iter": 2,
+    "random_state": 3,
+    "progress": False,
+    "client": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(new_model, "SPARSE_FROM", 100)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return bt.from_matrix(lda_corpus(600, 400, 10, random_state=1).counts)
+
+
+def bits(model):
+    array = model._model.params["topic_words"]
+    assert array.is_sparse and array.dropped > 0
+    lists = array.raw.lists(np.arange(array.n_rows, dtype=np.int32))
+    return [values.tobytes() for values in (*lists, array.scale, array.sums)] + [array.dropped]
+
+
+@pytest.mark.parametrize(("rounds", "stops"), [(1, (40, 70, 100)), (20, (75,))])
+def test_a_run_that_is_resumed(rounds, stops, corpus, tmp_path):
+    often, cut = bt.Checkpoint(tmp_path / "run", rounds=rounds), []
+    for last in stops:
+
+        def stop(event, last=last):
+            if event.kind == "round" and event.step >= last:
+                cut.append(event.step)
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            bt.LDA(**SETTINGS, callbacks=[stop]).fit(corpus, checkpoint=often, resume=True)
+    assert len(cut) == len(stops)
+    resumed = bt.LDA(**SETTINGS).fit(corpus, checkpoint=often, resume=True)
+    assert bits(resumed) == bits(bt.LDA(**SETTINGS).fit(corpus))
+    assert bits(bt.load_model(tmp_path / "run")) == bits(resumed)
+
+
+def test_a_loaded_model_goes_on(corpus, tmp_path):
+    """With other documents, some of them of new words, and from the first phase of a longer fit."""
+    model = bt.LDA(**SETTINGS).fit(corpus[:300])
+    model.save(tmp_path / "m.zarr")
+    loaded = bt.load_model(tmp_path / "m.zarr").set_params(client=False, progress=False)
+    for some in (corpus[300:400], corpus[400:]):
+        assert bits(loaded.partial_fit(some)) == bits(model.partial_fit(some))
+    model.save(tmp_path / "m.zarr", overwrite=True)
+    assert bits(bt.load_model(tmp_path / "m.zarr")) == bits(loaded)

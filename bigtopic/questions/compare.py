@@ -22,7 +22,7 @@ from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.runs.alignment import together, topic_distances
 from bigtopic.evaluation.source import Largest, rows_of
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.model import TopicModel
+from bigtopic.state.model import TopicModel, count_blocks
 from bigtopic.state.new_model import new_model
 from bigtopic.support.cards import shown
 from bigtopic.support.numbers import is_whole
@@ -248,6 +248,10 @@ def _fill(target: LazyArray, source: LazyArray, groups: Sequence[Sequence[int]])
         add_up = np.mean if of_words else np.sum
         prior = np.column_stack([add_up(prior[:, group], axis=1) for group in groups])
     target.set_prior(np.ascontiguousarray(prior))
+    if source.is_sparse:
+        added = _added(source, groups)
+        target.begin(slice(None), added if target.is_sparse else added.toarray())
+        return
     target.raw[:] = 0
     target.scale[:] = 1.0
     for start, stop in source.blocks():
@@ -255,3 +259,13 @@ def _fill(target: LazyArray, source: LazyArray, groups: Sequence[Sequence[int]])
         for topic, group in enumerate(groups):
             target.raw[start:stop, topic] = rows[:, group].sum(axis=1)
     target.fold()
+
+
+def _added(source: LazyArray, groups: Sequence[Sequence[int]]) -> Any:
+    """The statistics of sparse rows added up by group: a `csr_array` (n_rows, n_groups)."""
+    from scipy.sparse import csr_array, vstack
+
+    topics, sizes = np.concatenate([*groups]), [len(group) for group in groups]
+    ends = topics, np.repeat(np.arange(len(groups)), sizes)
+    into = csr_array((np.ones(len(topics)), ends), shape=(source.n_columns, len(groups)))
+    return vstack([block @ into for block in count_blocks(source)], format="csr")

@@ -195,3 +195,17 @@ def test_topics_part_where_all_are_candidates(given, dense_score, corpus, held_o
     model = bt.LDA(**{**SETTINGS, **given}).fit(corpus)
     assert np.ptp(model.get_topics(), axis=0).max() > 0.01
     assert model.score(held_out) > dense_score - 0.1
+
+
+@pytest.mark.parametrize("least", [8, N_COMPONENTS - 1], ids=["sparse", "dense"])
+def test_merged_topics_have_the_statistics_of_both(least, corpus, many, monkeypatch):
+    """Also where what is left is no longer sparse."""
+    model = bt.LDA(**SETTINGS).fit(corpus)
+    monkeypatch.setattr(new_model, "SPARSE_FROM", least)
+    merged = model.merge_topics([[1, 4], [2, 0, 3]])
+    words, before = merged._fitted().topic_words, model._fitted().topic_words
+    assert words.is_sparse == (least == 8)
+    own = before.raw[:, :N_COMPONENTS] * before.scale[:N_COMPONENTS]
+    expected = np.column_stack([own[:, [0, 2, 3]].sum(axis=1), own[:, [1, 4]].sum(axis=1), own[:, 5:]])
+    np.testing.assert_allclose(words.raw[:, : expected.shape[1]], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(words.totals()[: expected.shape[1]], expected.sum(axis=0), rtol=1e-5)

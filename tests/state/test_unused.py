@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import poisson
 
 from bigtopic.state import model as module
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import count_blocks, unused_topics
+from bigtopic.state.sparse.array import SparseArray
 
 V = 60
 
@@ -51,6 +53,23 @@ def test_it_is_the_definition(cells, dtype, monkeypatch):
         # not the small one with words of its own, nor the large one of all words
         in_tokens = unused_topics(sizes * array.scale[0], count_blocks(array), counts.sum())
         assert in_tokens.tolist() == [False, False, False, False, True, True]
+
+
+@pytest.mark.parametrize("chances", [1, 2, 1 << 10])
+@pytest.mark.parametrize("cells", [1 << 20, 40])
+def test_lists_have_the_unused_topics_of_dense_rows(cells, chances, monkeypatch):
+    """However few chances are computed beforehand: the others are where they may matter."""
+    monkeypatch.setattr(module, "_CELLS", cells)
+    monkeypatch.setattr(module, "_CHANCES", chances)
+    for seed in range(5):
+        counts = np.tile(some_counts(seed), 4)
+        counts[:, 6:] *= np.random.default_rng(seed).uniform(0.05, 1.5, 18)
+        array = SparseArray.zeros(V, 24, axis="word", prior=0.3)
+        array.begin_with(csr_array(counts / 0.25))
+        array.multiply(0.25)
+        found = unused_topics(array.totals()[:24], count_blocks(array))
+        known = by_definition(counts)
+        assert found.tolist() == known.tolist() and 2 < found.sum() < 22
 
 
 def test_the_chance_of_the_definition_is_above_what_chance_gives():

@@ -89,14 +89,14 @@ class SparseArray(LazyArray):
 
         What has a number for each topic is kept until the array changes: making it costs more than a document.
         """
-        state = self.scale, self.sums, self.prior_totals, floor
-        if self._means is None or any(a is not b for a, b in zip(self._means[0], state, strict=True)):
+        state, means = (self.scale, self.sums, self.prior_totals, floor), self._means
+        if means is None or any(a is not b for a, b in zip(means[0], state, strict=True)):
             factor = self.with_padding(1.0 / np.maximum(self.weight_totals(), 1e-30))
             _, by_column, offset, floors = self.linear(factor, floor, np.float32)
             offset = np.maximum(offset, floors)
-            self._means = state, (by_column, offset, np.cumsum(offset, dtype=np.float64))
+            means = self._means = state, (by_column, offset, np.cumsum(offset, dtype=np.float64))
         rows: SparseRows = self.raw
-        return Lists(*rows.places(ids), *self._means[1])
+        return Lists(*rows.places(ids), *means[1])
 
     def add(
         self,
@@ -133,6 +133,12 @@ class SparseArray(LazyArray):
         self.raw = SparseRows(
             lengths, few.indices.astype(np.int32), few.data.astype(np.float32), self.n_columns
         )
+        self.scale, self.dropped = np.ones(self.n_columns), 0.0
+        self.fold()
+
+    def begin_with(self, statistics: Any) -> None:
+        """Replace the statistics: a `scipy.sparse` array (n_rows, n_columns)."""
+        self.raw = SparseRows.of(statistics, self.n_columns)
         self.scale, self.dropped = np.ones(self.n_columns), 0.0
         self.fold()
 

@@ -183,9 +183,9 @@ def results_of(
         inference = subject.inference if any(q.measure.doc_topics for q in of_blocks) else None
         asked = [(q.measure.name, q.measure.of_block, q.state) for q in of_blocks]
         texts = any(q.measure.texts for q in of_blocks)
-        for pieces in over_blocks(
-            partial(_pieces, asked, inference), subject.corpus, title, client, n_threads, texts
-        ):
+        n = 1 if inference is None else subject.n_components
+        ask = partial(_pieces, asked, inference)
+        for pieces in over_blocks(ask, subject.corpus, title, client, n_threads, texts, n):
             for question, piece in zip(of_blocks, pieces, strict=True):
                 question.add(piece)
     return [_finished(one, question, subject) for one, question in answers]

@@ -12,6 +12,9 @@ from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, argument
+from bigtopic.evaluation.sparse.lists import columns_of as columns_of_lists
+from bigtopic.evaluation.sparse.lists import largest, lists_of, probabilities_of
+from bigtopic.evaluation.sparse.lists import sums_over_topics as of_lists
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.support.deprecations import renamed
 from bigtopic.support.numbers import is_whole
@@ -21,8 +24,13 @@ __all__ = [
     "NO_COMMON_WORD",
     "Largest",
     "TopicSource",
+    "columns_of",
     "labels_of",
+    "names_of",
+    "pairs_of",
+    "part_of",
     "rows_of",
+    "sums_over_topics",
     "top_words",
     "topics_of",
 ]
@@ -30,6 +38,7 @@ __all__ = [
 FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
 NO_COMMON_WORD = "the models share no word; compare models of the same language and tokeniser"
 _ROWS = 1 << 15  # words at a time
+_CELLS = 1 << 25  # words x topics at a time: 128 MiB of float32
 
 
 class TopicSource(Protocol):
@@ -52,7 +61,10 @@ class TopicSource(Protocol):
         """Size of the vocabulary."""
 
     def gather(self, ids: np.ndarray) -> np.ndarray:
-        """p(word | topic), float32 (len(ids), n_components); a column sums to 1 over the vocabulary."""
+        """p(word | topic), float32 (len(ids), n_components); a column sums to 1 over the vocabulary.
+
+        A source of very many topics may also have them as lists, see `bigtopic.evaluation.sparse`: `lists(ids)`.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +216,56 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
 
 
 def rows_of(source: TopicSource, dtype: Any = np.float64) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All words in blocks: ids, int32 (n,), and p(word | topic), (n, n_components)."""
-    for start in range(0, source.n_words, _ROWS):
-        ids = np.arange(start, min(start + _ROWS, source.n_words), dtype=np.int32)
+    """All words in blocks: ids, int32 (n,), and p(word | topic), (n, n_components).
+
+    It costs words times topics; where `lists_of` gives lists, sums over these cost less.
+    """
+    step = max(1, min(_ROWS, _CELLS // source.n_components))
+    for start in range(0, source.n_words, step):
+        ids = np.arange(start, min(start + step, source.n_words), dtype=np.int32)
         yield ids, source.gather(ids).astype(dtype, copy=False)
+
+
+def sums_over_topics(source: Any, weights: np.ndarray) -> np.ndarray:
+    """sum_k weights[k] p(word | k), float64 (n_words,), of weights (n_components,)."""
+    lists = lists_of(source)
+    if lists is not None:
+        return of_lists(lists, weights)
+    return np.concatenate([rows @ weights for _, rows in rows_of(source)])
+
+
+def columns_of(source: Any, topics: np.ndarray) -> np.ndarray:
+    """p(word | topic) of all words in some topics, float32 (n_words, n_topics)."""
+    lists = lists_of(source)
+    if lists is not None:
+        return columns_of_lists(lists, topics)
+    return np.concatenate([rows[:, topics] for _, rows in rows_of(source, np.float32)])
+
+
+def pairs_of(source: Any, words: np.ndarray, topics: np.ndarray) -> np.ndarray:
+    """p(words[i] | topics[i]), float32 (n,)."""
+    lists = lists_of(source)
+    if lists is not None:
+        return probabilities_of(lists, words, topics)
+    found = np.empty(len(words), np.float32)
+    for ids, rows in rows_of(source, np.float32):
+        own = np.flatnonzero((words >= ids[0]) & (words <= ids[-1]))
+        found[own] = rows[words[own] - ids[0], topics[own]]
+    return found
+
+
+def part_of(source: Any, ids: np.ndarray, topics: np.ndarray) -> np.ndarray:
+    """p(word | topic) of some words in some topics, float32 (n_ids, n_topics)."""
+    ids = ids.astype(np.int32)
+    if len(topics) == source.n_components or lists_of(source, ids[:0]) is None:
+        return np.asarray(source.gather(ids)[:, topics])
+    return columns_of_lists(lists_of(source, ids), topics)
+
+
+def names_of(source: Any, ids: np.ndarray) -> list[list[str]]:
+    """The words with these ids, (n, m)."""
+    names = source.vocabulary[ids.ravel()]
+    return [names[i : i + ids.shape[1]] for i in range(0, ids.size, ids.shape[1])]
 
 
 @renamed(n="n_top")
@@ -228,6 +286,10 @@ def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndar
         raise SettingError(
             f"{argument('n_top')}: must be between 1 and the vocabulary's {source.n_words} words, found {n_top!r}"
         )
+    lists = lists_of(source)
+    if lists is not None:
+        words, probabilities = largest(lists, source.n_components, n_top)
+        return words, probabilities.astype(np.float32)
     found = Largest(source.n_components, n_top)
     for ids, rows in rows_of(source, np.float32):
         found.add(ids, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import OR_NONE, InputError, SettingError, argument
 from bigtopic.evaluation.source import FLOOR, TopicSource, labels_of, topics_of
+from bigtopic.evaluation.sparse.lists import lists_of
 from bigtopic.inference.infer import topics_of_block, work_of
 from bigtopic.kernels import load
 from bigtopic.learning.run import Work
@@ -39,6 +40,7 @@ __all__ = [
     "in_source_order",
     "learned_model",
     "over_blocks",
+    "slices_of",
     "topic_rows",
     "with_counts",
 ]
@@ -48,6 +50,8 @@ CorpusOrPath = Corpus | str | PathLike[str]
 
 _ENTRIES = 1 << 18
 _FEWEST_ENTRIES = 1 << 13
+_TOPICS = 1 << 25  # documents x topics of a block: 128 MiB of float32
+_ROWS = 1 << 26  # words x topics of a fold-in: 256 MiB
 _BLOCKS = 8  # of a small corpus, so that every processor has work
 
 
@@ -90,16 +94,20 @@ def over_blocks(
     client: Any = None,
     n_threads: int | None = None,
     texts: bool = False,
+    n_components: int = 1,
 ) -> Iterator[Any]:
     """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
 
     With `texts`, it is `measure(block, the documents' texts)`. Workers read their own blocks; `measure` is sent to them
-    once. A thread that infers topics holds a few arrays of distinct words of its block x topics, in float32.
+    once. Blocks have fewer documents where these times `n_components` are many.
     """
 
     client = resolve_client(client)
     workers = {"client": client, "n_threads": checked_threads(n_threads)}
-    n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
+    # never by the number of workers
+    n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))
+    entries_per_doc = max(1.0, corpus.nnz / max(1, corpus.n_docs))
+    n_entries = max(1, min(n_entries, int(_TOPICS // n_components * entries_per_doc)))
     with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
         for n_docs, result in bounded_map(
             _run, corpus.spans(n_entries), shared=(_Task(measure, texts),), name="bt-measure", **workers
@@ -158,6 +166,16 @@ def fold_in(
     doc_topics = kernel.run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
     assert doc_topics is not None
     return doc_topics
+
+
+def slices_of(block: Block, n_components: int) -> Iterator[Block]:
+    """The documents of a block in slices of as many entries as there may be rows of topics in memory."""
+    most, start = _ROWS // n_components, 0
+    while start < block.n_docs:
+        stop = int(np.searchsorted(block.indptr, block.indptr[start] + most, side="right")) - 1
+        stop = min(max(stop, start + 1), block.n_docs)
+        yield block if stop - start == block.n_docs else block[start:stop]
+        start = stop
 
 
 def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
@@ -237,9 +255,10 @@ class Subject:
     @cached_property
     def inference(self) -> Inference:
         """How the documents' words become topics."""
-        return Inference(
-            self.source, mapping(self.corpus.vocabulary, self.source.vocabulary), self.corpus.n_words
-        )
+        model = learned_model(self.model) if self.doc_topic_prior is None else None
+        by_method = None if model is None or lists_of(self.source) is None else self.own_inference
+        id_map = mapping(self.corpus.vocabulary, self.source.vocabulary)
+        return Inference(self.source, id_map, self.corpus.n_words, by_method=by_method)
 
     @property
     def own_inference(self) -> OwnInference:
@@ -271,9 +290,11 @@ class OwnInference:
     arrays: Mapping[str, Any]
     work: Work
 
-    def __call__(self, block: Block, width: int) -> np.ndarray:
-        """float32 (n_docs, width), with columns of zeros after the topics; words are the corpus'."""
+    def __call__(self, block: Block, width: int | None = None) -> np.ndarray:
+        """float32 (n_docs, width), with columns of zeros after the topics, or none for None; words are the corpus'."""
         topics = topics_of_block(block, self.arrays, self.work)
+        if width is None:
+            return topics
         found = np.zeros((len(topics), width), np.float32)
         found[:, : topics.shape[1]] = topics
         return found
@@ -286,11 +307,14 @@ class Inference:
     source : the topics
     id_map : the model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree
     n_words : of the corpus
+    by_method : the inference of the model's method, in place of the fold-in, for what is no comparison of models: where
+        topics are lists, since the fold-in visits all topics
     """
 
     source: TopicSource
     id_map: np.ndarray | None
     n_words: int
+    by_method: OwnInference | None = field(default=None, kw_only=True)
 
     def known(self, block: Block) -> tuple[Docs, np.ndarray]:
         """Documents of the words that the model knows, without authors; its ids of these words, int32 (docs.n_words,).
@@ -331,11 +355,17 @@ class Documents:
     def doc_topics(self) -> np.ndarray:
         """Posterior mean of the topics of each document, float32 (n_docs, n_components).
 
-        By `fold_in`, until the Dirichlet parameters move by less than 0.001 on average, or for 100 iterations.
+        By `fold_in`, until the Dirichlet parameters move by less than 0.001 on average, or for 100 iterations; where
+        topics are lists, by the model's own method, as `transform` infers them.
         """
         inference = self._inferring()
-        rows = topic_rows(inference.source, self.ids)
-        return fold_in(self.docs, rows, inference.source, _MAX_ITER, _TOLERANCE)
+        if inference.by_method is not None:
+            return inference.by_method(self.block)
+        found = [
+            fold_in(docs, topic_rows(inference.source, ids), inference.source, _MAX_ITER, _TOLERANCE)
+            for docs, ids in map(inference.known, slices_of(self.block, inference.source.n_components))
+        ]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     @cached_property
     def tokens(self) -> np.ndarray:

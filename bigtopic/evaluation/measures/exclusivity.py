@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.evaluation.base import Measure, Score, Setting
-from bigtopic.evaluation.source import top_words
+from bigtopic.evaluation.source import sums_over_topics, top_words
 from bigtopic.evaluation.subject import Subject
 
 __all__ = ["MEASURE"]
@@ -28,9 +28,8 @@ __all__ = ["MEASURE"]
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> np.ndarray:
     source = subject.source
     ids, own = top_words(source, settings["n_top"])
-    words, where = np.unique(ids, return_inverse=True)
-    everywhere = source.gather(words.astype(np.int32)).sum(axis=1, dtype=np.float64)
-    per_topic: np.ndarray = (own / everywhere[where.reshape(ids.shape)]).mean(axis=1)
+    everywhere = sums_over_topics(source, np.ones(source.n_components))
+    per_topic: np.ndarray = (own / everywhere[ids]).mean(axis=1)
     return per_topic
 
 

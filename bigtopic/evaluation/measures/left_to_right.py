@@ -54,6 +54,7 @@ from bigtopic.evaluation.subject import (
     Subject,
     documents_of,
     in_source_order,
+    slices_of,
     topic_rows,
 )
 from bigtopic.types import Block
@@ -186,6 +187,10 @@ class _Estimator(Scoring):
     random_state: int
 
     def __call__(self, block: Block) -> tuple[np.ndarray, ...]:
+        slices = [self._slice(own) for own in slices_of(block, self.source.n_components)]
+        return tuple(np.concatenate(arrays) for arrays in zip(*slices, strict=True))
+
+    def _slice(self, block: Block) -> tuple[np.ndarray, ...]:
         from bigtopic.evaluation import _kernels
 
         docs, ids = self.known(block)

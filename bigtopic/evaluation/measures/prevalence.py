@@ -3,7 +3,8 @@
     share_k = sum_d N_d theta_dk / sum_d N_d,  N_d the tokens of document d that the model knows
 
 theta comes from the fold-in that all models share, until its Dirichlet parameters move by less than 0.001 on average,
-or for 100 iterations. One pass; a document with several authors counts for each of them in equal parts.
+or for 100 iterations; of very many topics, which are lists, from the model's own method. One pass; a document with
+several authors counts for each of them in equal parts.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.errors import InputError, SettingError, argument
+from bigtopic.evaluation import _kernels
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
@@ -147,11 +149,13 @@ def _start(state: _State) -> _Total:
 
 
 def _of_block(state: _State, documents: Documents) -> _Piece:
-    theta, known = documents.doc_topics, documents.tokens > 0
-    weighted = theta * documents.tokens[:, None]
+    theta, tokens = documents.doc_topics, documents.tokens
+    weighted = theta * tokens[:, None]
     authors = _by_author(documents.block, weighted) if state.n_authors else None
-    rows = np.broadcast_to(documents.docs.rows[known], (theta.shape[1], known.sum()))
-    return _Piece(weighted.sum(axis=0), authors, _largest([(rows, theta[known].T)], state.n_documents))
+    n = min(state.n_documents, int((tokens > 0).sum()))
+    best = np.full((state.n_components, n), -1), np.full((state.n_components, n), -1.0, np.float32)
+    _kernels.add_documents(documents.docs.rows, tokens, theta, *best)
+    return _Piece(weighted.sum(axis=0), authors, best)
 
 
 def _combine(total: _Total, piece: _Piece) -> _Total:

@@ -12,7 +12,8 @@ models; its standard error is the jackknife's over models, because pairs that sh
 
     error^2 = (M - 1) / M  sum_m (D_-m - mean D_-m)^2,     D_-m the mean over pairs without model m
 
-Cost: words x topics x topics of a pair of models; one block of words is in memory.
+Cost: words x topics x topics of a pair of models; one block of words and the distances are in memory. Of topics that
+are lists, the Hellinger distance costs, of each word of one topic, the other topics that have the word.
 
 References
 ----------
@@ -32,9 +33,20 @@ import numpy as np
 from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.source import NO_COMMON_WORD, TopicSource, labels_of, rows_of, topics_of
+from bigtopic.evaluation.sparse.pairs import Products
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.wording import counted
 
-__all__ = ["DISTANCES", "Alignment", "Stability", "align", "stability", "together", "topic_distances"]
+__all__ = [
+    "DISTANCES",
+    "Alignment",
+    "Stability",
+    "align",
+    "check_pairs",
+    "stability",
+    "together",
+    "topic_distances",
+]
 
 DISTANCES = ("hellinger", "l1")
 
@@ -188,9 +200,15 @@ def topic_distances(one: TopicSource, other: TopicSource, distance: str) -> np.n
 
     Raises
     ------
+    SettingError
+        When they are larger than the machine's memory.
     VocabularyMismatch
         When the models share no word.
     """
+    check_pairs(one.n_components, other.n_components)
+    products = Products.of(one, other, roots=True) if distance == "hellinger" else None
+    if products is not None:
+        return np.sqrt(np.clip(1 - products.all(), 0, 1))
     mine, theirs = (sum(rows.sum(axis=0) for _, rows in rows_of(source)) for source in (one, other))
     found = np.zeros((one.n_components, other.n_components))
     shared = np.zeros(other.n_components)
@@ -205,6 +223,12 @@ def topic_distances(one: TopicSource, other: TopicSource, distance: str) -> np.n
     if distance == "hellinger":
         return np.asarray(np.sqrt(np.clip(1 - found, 0, 1)))
     return np.asarray(found + np.clip(1 - shared, 0, 1))  # and the words that the first one lacks
+
+
+def check_pairs(n: int, other: int) -> None:
+    """Refuse a number for each pair of topics where the machine has no room. Raises SettingError."""
+    remedy = "merge topics (merge_topics), or fit models of fewer"
+    refuse_beyond(8 * n * other, remedy, f"a number for each of {n:,} x {other:,} pairs of topics needs")
 
 
 def together(one: TopicSource, other: TopicSource) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

@@ -11,6 +11,8 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import VocabularyMismatch
 from bigtopic.evaluation.source import NO_COMMON_WORD, TopicSource
+from bigtopic.evaluation.sparse.lists import lists_of, parts_of
+from bigtopic.types import Lists
 
 __all__ = ["CommonWords", "common_words"]
 
@@ -57,6 +59,10 @@ class CommonWords:
     @classmethod
     def of(cls, source: TopicSource, words: np.ndarray) -> CommonWords:
         ids = source.vocabulary.index_of(words.tolist())
+        lists = lists_of(source, ids)
+        if lists is not None:
+            mass = parts_of(lists, source.n_components).over_words()
+            return cls(source, ids, np.maximum(mass, np.finfo(np.float64).tiny))
         mass = np.zeros(source.n_components)
         for start in range(0, len(ids), _ROWS):
             mass += source.gather(ids[start : start + _ROWS]).sum(axis=0, dtype=np.float64)
@@ -81,6 +87,18 @@ class CommonWords:
     @property
     def labels(self) -> Any:
         return getattr(self.source, "labels", None)
+
+    def lists(self, ids: np.ndarray | None = None) -> Lists | None:
+        """Where the source has lists, those of these words (all for None)."""
+        lists = lists_of(self.source, self.ids if ids is None else self.ids[ids])
+        if lists is None:
+            return None
+        scale = np.ones(len(lists.factor), np.float32)
+        scale[: self.n_components] = 1 / self.mass
+        offset = lists.offset * scale
+        sums = np.cumsum(offset, dtype=np.float64)
+        scaled: Lists = lists._replace(factor=lists.factor * scale, offset=offset, offset_sums=sums)
+        return scaled
 
     def gather(self, ids: np.ndarray) -> np.ndarray:
         return np.asarray(self.source.gather(self.ids[ids]) / self.mass, np.float32)

@@ -43,6 +43,7 @@ from bigtopic.evaluation.subject import (
     over_blocks,
     topic_rows,
 )
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.support.table import Table
 from bigtopic.wording import counted
 
@@ -116,12 +117,21 @@ def snapshot(model: Any, corpus: CorpusOrPath, client: Any = None, n_threads: in
     ------
     InputError
         When the model knows no word of the documents.
+    SettingError
+        When the machine has no room for four numbers of each word and topic.
     """
     subject = Subject(model, documents_of(corpus))
     source, count = subject.source, partial(_counted, subject.inference)
+    refuse_beyond(
+        32 * source.n_words * source.n_components,
+        "merge topics (merge_topics), or fit a model of fewer topics or words",
+        f"a snapshot of {source.n_components:,} topics needs",
+    )
     tokens, squares = np.zeros((2, source.n_words, source.n_components))
     sums = np.zeros((5, source.n_components))
-    for ids, *own in over_blocks(count, subject.corpus, "snapshot", client, n_threads):
+    for ids, *own in over_blocks(
+        count, subject.corpus, "snapshot", client, n_threads, n_components=source.n_components
+    ):
         tokens[ids] += own[0]
         squares[ids] += own[1]
         sums += own[2]
@@ -179,7 +189,7 @@ def drift(before: Snapshot, after: Snapshot) -> Drift:
     Raises
     ------
     SettingError
-        When one of them is not a `Snapshot`, or they have different numbers of topics.
+        When one of them is not a `Snapshot`, they have different numbers of topics, or the machine has no room.
     VocabularyMismatch
         When they share no word.
 
@@ -200,6 +210,12 @@ def drift(before: Snapshot, after: Snapshot) -> Drift:
             raise SettingError(
                 f"{argument(name)}: give snapshots of one model, from model.snapshot(documents)"
             )
+    n_words = before.n_words + after.n_words
+    refuse_beyond(
+        96 * n_words * after.n_components,
+        "ask for topic_changes(), or take snapshots of a model of fewer topics or words",
+        f"the drift of {after.n_components:,} topics needs",
+    )
     aligned, ids = align(before, after).topics, before.vocabulary.mapping_to(after.vocabulary)
     known, n_topics = ids >= 0, after.n_components
     words = np.array([*after.vocabulary, *np.array(before.vocabulary[:], object)[~known]], object)

@@ -140,7 +140,11 @@ def ope_stability(
     seeds = (document_keys(checked_seed(random_state), np.arange(n_runs)) >> np.uint64(1)).tolist()
     inference = Subject(model, corpus, vocabulary, doc_topic_prior).inference
     of_block = partial(_of_block, inference, seeds, int(n_iter))
-    rows, tokens, *objectives = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    rows, tokens, *objectives = in_source_order(
+        over_blocks(
+            of_block, corpus, "inferring", client, n_threads, n_components=inference.source.n_components
+        )
+    )
     if not len(rows):
         raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
     return OPEStability(*mean_and_error(objectives[0].std(axis=1, ddof=1)), rows, tokens, *objectives)

@@ -37,6 +37,7 @@ from bigtopic.evaluation.subject import (
     in_source_order,
     over_blocks,
 )
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import Block
 
@@ -159,7 +160,14 @@ def classification_accuracy(
         )
     subject = Subject(model, corpus, vocabulary, doc_topic_prior)
     of_block = partial(_topics, subject.inference)
-    rows, theta, tokens = in_source_order(over_blocks(of_block, corpus, "inferring", client, n_threads))
+    n = subject.source.n_components
+    refuse_beyond(
+        8 * corpus.n_docs * n,
+        "give fewer documents, or a model of fewer topics",
+        f"the topics of {corpus.n_docs:,} documents, as features of a classifier, need",
+    )
+    pieces = over_blocks(of_block, corpus, "inferring", client, n_threads, n_components=n)
+    rows, theta, tokens = in_source_order(pieces)
     if not tokens.any():
         raise InputError(f"{argument('corpus')}: the model knows no word of it; give documents of its words")
     rows, theta, classes = rows[labelled], theta[labelled], classes[labelled]  # all in source order

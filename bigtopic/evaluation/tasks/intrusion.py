@@ -46,6 +46,7 @@ from bigtopic.evaluation.held_out import mean_and_error
 from bigtopic.evaluation.measures.prevalence import prevalence
 from bigtopic.evaluation.source import top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Documents, Subject, documents_of
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.storage.local import store_errors
 from bigtopic.storage.output_file import check_replaceable, write_output
 from bigtopic.storage.place import Place
@@ -124,6 +125,7 @@ def word_intrusion(
     seed, places, source = checked_seed(random_state), _places(path), topics_of(model, vocabulary)
     own, _ = top_words(source, n_top)
     pool = np.unique(own)
+    _check_room(len(pool), source.n_components)
     weights = source.gather(pool.astype(np.int32))
     names = {int(i): str(source.vocabulary[int(i)]) for i in pool}
     return _write(places, "word", own, pool, weights, names, seed)
@@ -175,6 +177,7 @@ def document_intrusion(
     own = prevalence(model, corpus, n_documents, client, n_threads, vocabulary=vocabulary).rows
     pool = np.unique(own)
     few = corpus.select(rows=pool)
+    _check_room(len(pool), own.shape[0])
     weights = Documents(few.read(), Subject(model, few, vocabulary).inference).doc_topics
     return _write(places, "document", own, pool, weights, _shown(few), seed)
 
@@ -260,6 +263,14 @@ def score_intrusion(
         n_raters=len(paths),
         n_answers=int(asked.sum()),
         n_unanswered=int(len(paths) * len(asked) - asked.sum()),
+    )
+
+
+def _check_room(n: int, n_components: int) -> None:
+    refuse_beyond(
+        8 * n * n_components,
+        "give fewer documents or words in a question, or a model of fewer topics",
+        f"questions about {n_components:,} topics need",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,8 +13,9 @@ from bigtopic.estimators.base import Estimator
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.support.phases import n_passes, n_updates
 from bigtopic.estimators.support.run_record import last_score
-from bigtopic.evaluation.source import labels_of, top_words
+from bigtopic.evaluation.source import labels_of, names_of, top_words
 from bigtopic.questions.words import top_labels
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
 from bigtopic.support import cards
@@ -24,6 +25,12 @@ from bigtopic.support.numbers import is_whole
 from bigtopic.wording import counted
 
 __all__ = ["FittedArray", "FittedTopics"]
+
+_CELLS = 1 << 24  # words x topics at once
+_INSTEAD = (
+    "ask for words of topics (topics, show_topic), topics of words (find_topics), or rows of some words "
+    "(topic_source().gather(ids))"
+)
 
 
 class FittedArray(NamedTuple):
@@ -51,10 +58,11 @@ class FittedTopics(Estimator):
         """The most probable words of each topic: [[(word, probability), ...], ...]; see also `unused_topics_`."""
 
         require_positive("n_top", n_top)
-        ids, probabilities = top_words(self.topic_source(), min(n_top, len(self.vocabulary_)))
+        source = self.topic_source()
+        ids, probabilities = top_words(source, min(n_top, len(self.vocabulary_)))
         return [
-            [(self.vocabulary_[int(i)], float(p)) for i, p in zip(row, values, strict=True)]
-            for row, values in zip(ids, probabilities, strict=True)
+            list(zip(words, values, strict=True))
+            for words, values in zip(names_of(source, ids), probabilities.tolist(), strict=True)
         ]
 
     @renamed(n="n_top")
@@ -102,8 +110,15 @@ class FittedTopics(Estimator):
         return [(k, heads[k] + " ".join(word for word, _ in own)) for k, own in enumerate(self.topics(n_top))]
 
     def get_topics(self) -> np.ndarray:
-        """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""
-        return np.ascontiguousarray(self.topic_source().gather(None).T)
+        """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1.
+
+        Raises
+        ------
+        SettingError
+            When they are larger than the machine's memory.
+        """
+        source = self.topic_source()
+        return self._dense(source.gather, np.float32)
 
     def array(self, name: str) -> FittedArray:
         """An array of the model by name, with the names of its rows: for what custom methods have learned.
@@ -111,7 +126,7 @@ class FittedTopics(Estimator):
         Raises
         ------
         SettingError
-            When the model has no such array.
+            When the model has no such array, or it is larger than the machine's memory.
         """
         model = self._fitted()
         if name not in model.params.arrays:
@@ -119,6 +134,9 @@ class FittedTopics(Estimator):
                 f"name={name!r}: the model has no such array; choose one of: {', '.join(model.params.arrays)}"
             )
         array = model.estimate(name)
+        refuse_beyond(
+            4 * array.n_rows * array.n_columns, _INSTEAD, f"array {name!r} of numbers for all topics needs"
+        )
         rows = array.gather(None) if array.normalised_over is None else mean_rows(array, None)
         axis = model.axes.get(array.axis)
         return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
@@ -169,15 +187,36 @@ class FittedTopics(Estimator):
     @property
     def components_(self) -> np.ndarray:
         model = self._fitted()
-        weights = model.estimate(model.topic_words_name).gather(None)[:, : model.n_components]
-        return np.ascontiguousarray(weights.T)
+        weights = model.estimate(model.topic_words_name)
+        return self._dense(weights.gather, np.float64 if weights.dtype.kind == "i" else weights.dtype)
 
     @property
     def exp_dirichlet_component_(self) -> np.ndarray:
         from scipy.special import psi
 
-        weights = self.components_.astype(np.float64)
-        return np.exp(psi(weights) - psi(weights.sum(axis=1, keepdims=True)))
+        model = self._fitted()
+        weights = model.estimate(model.topic_words_name)
+        of_totals = psi(weights.weight_totals())
+        return self._dense(
+            lambda ids: np.exp(
+                psi(weights.gather(ids)[:, : model.n_components].astype(np.float64)) - of_totals
+            ),
+            np.float64,
+        )
+
+    def _dense(self, rows: Callable[[np.ndarray], np.ndarray], dtype: Any) -> np.ndarray:
+        """Rows of words (n_ids, at least n_components), as topics by words, (n_components, n_words)."""
+        n, n_words = self._fitted().n_components, self.n_features_in_
+        refuse_beyond(
+            np.dtype(dtype).itemsize * n * n_words,
+            _INSTEAD,
+            f"an array of {n:,} topics x {n_words:,} words needs",
+        )
+        found, step = np.empty((n, n_words), dtype), max(1, _CELLS // n)
+        for start in range(0, n_words, step):
+            ids = np.arange(start, min(start + step, n_words), dtype=np.int32)
+            found[:, ids] = rows(ids)[:, :n].T
+        return found
 
     @property
     def vocabulary_(self) -> Vocabulary:

@@ -52,7 +52,7 @@ class Explorer:
 
     def __init__(self, model: Any, index: Index, *, title: str, saved: SavedModel | None = None) -> None:
         self._model, self._index, self._title, self._saved = model, index, title, saved
-        own = Topics(model, index.similarity, index.places)
+        own = Topics(model, index.likeness)
         self._own = tuple((topic,) for topic in range(own.n_topics))
         self.edits = Edits(labels_of(own.source))
         self._topics: dict[Any, Topics] = {self._own: own}
@@ -408,8 +408,9 @@ def _those_that_lead_first(leading: np.ndarray, meets: np.ndarray, start: int, s
 
 def _largest(shares: np.ndarray) -> list[list[Any]]:
     """Topics with their shares, largest first; none without a share."""
-    order = np.argsort(-shares, kind="stable")
-    return [[k, float(shares[k])] for k in order.tolist() if shares[k] > 0]
+    some = np.flatnonzero(shares > 0)
+    order = some[np.argsort(-shares[some], kind="stable")]
+    return [list(pair) for pair in zip(order.tolist(), shares[order].tolist(), strict=True)]
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ FOLDER/<hash of model, topics and corpus>/
     tally/            figures of the topics, see `tally`
     rows.npy          int64 (n_docs,), source rows
     to_corpus.npy, to_theta.npy    where each document of the store is in the corpus, and the other way round
-    topics.npz        similarity of the topics, and their places on a map
+    topics.npz        similarity of the topics, unless they are lists, and their places on a map
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ from bigtopic.explore.columns import Column, coded, time_column
 from bigtopic.explore.mapped import new_array
 from bigtopic.explore.tally import Tally, load_tally, save_tally, tally
 from bigtopic.explore.texts import Texts, write_ids, write_texts
+from bigtopic.explore.topics import likeness
 from bigtopic.parallel.progress import Progress
-from bigtopic.questions.compare import similarity
 from bigtopic.questions.documents import other_documents
-from bigtopic.questions.maps import places
 from bigtopic.state.identity import model_identity
 from bigtopic.storage.local import cache_folder, store_errors
 from bigtopic.storage.output_file import drafted
@@ -72,7 +71,7 @@ class Index:
     texts : ids and words
     tally : figures of the model's topics
     rows, to_corpus, to_theta : see the module; the last two are None without a corpus
-    similarity, places : of the topics, (n_topics, n_topics) and (n_topics, 2)
+    likeness : of the topics, see `topics.likeness`
     """
 
     path: Path
@@ -86,8 +85,7 @@ class Index:
     rows: np.ndarray
     to_corpus: np.ndarray | None
     to_theta: np.ndarray | None
-    similarity: np.ndarray
-    places: np.ndarray
+    likeness: tuple[np.ndarray | None, np.ndarray]
 
     @property
     def time(self) -> Column | None:
@@ -240,8 +238,9 @@ def _write(folder: Path, about: str, model: Any, store: Any, corpus: Corpus | No
     with bar("adding up topics") as shown:
         columns_to_sum, prior = [column.numbered for column in summed], model._fitted().shares_without_words
         save_tally(folder / "tally", tally(store, prior, columns_to_sum, shown.update))
-    alike = similarity(model.topic_source())
-    np.savez(folder / "topics.npz", similarity=alike, places=places(1 - alike))
+    alike, places = likeness(model.topic_source())
+    arrays: dict[str, Any] = {"places": places} | ({} if alike is None else {"similarity": alike})
+    np.savez(folder / "topics.npz", **arrays)
     described = {
         "version": VERSION,
         "of": about,
@@ -340,11 +339,11 @@ def _opened(path: Path, about: str, model: Any, store: Any, corpus: Corpus | Non
                 for name in ("to_corpus", "to_theta")
             )
         with np.load(path / "topics.npz", allow_pickle=False) as topics:
-            similar, on_map = topics["similarity"], topics["places"]
+            alike, on_map = topics.get("similarity"), topics["places"]
         coded_ones = [column.codes for column in columns if column.codes is not None]
         coded_ones += [column.indptr[1:] for column in summed if column.indptr is not None]
         lengths = {len(own) for own in (rows, figures.largest, *coded_ones)}
-        if lengths != {store.n_docs} or len(similar) != store.n_components:
+        if lengths != {store.n_docs} or len(on_map) != store.n_components:
             return None
         texts = Texts(path / "documents.sqlite")
     except (OSError, ValueError, KeyError, TypeError, EOFError, sqlite3.Error):
@@ -362,8 +361,7 @@ def _opened(path: Path, about: str, model: Any, store: Any, corpus: Corpus | Non
         rows,
         to_corpus,
         to_theta,
-        similar,
-        on_map,
+        (alike, on_map),
     )
 
 

@@ -9,12 +9,14 @@ from unicodedata import category, normalize
 
 import numpy as np
 
-from bigtopic.evaluation.source import rows_of, top_words
-from bigtopic.questions.compare import similar_pairs, similarity
-from bigtopic.questions.maps import places
+from bigtopic.evaluation.source import columns_of, names_of, sums_over_topics, top_words
+from bigtopic.evaluation.sparse.lists import lists_of
+from bigtopic.questions.compare import similar_pairs, similar_topics, similarity
+from bigtopic.questions.documents import topics_in
+from bigtopic.questions.maps import places, topic_places
 from bigtopic.questions.words import WEIGHTS, shares_of
 
-__all__ = ["Topics"]
+__all__ = ["Topics", "likeness"]
 
 FIRST = 8  # words that stand for a topic
 _RELEVANT = 30  # words at each weight of the probability
@@ -22,28 +24,38 @@ _SIMILAR = 8
 _TOPICS_OF_WORD = 5
 
 
+def likeness(source: Any) -> tuple[np.ndarray | None, np.ndarray]:
+    """Similarity of the topics, (n_topics, n_topics), and their places on a map, (n_topics, 2).
+
+    None for the similarity where topics are lists: it takes less time to compute that of one topic than memory for all.
+    """
+    if lists_of(source) is not None:
+        return None, topic_places(source)
+    alike = similarity(source)
+    return alike, places(1 - alike)
+
+
 class Topics:
     """The topics of an estimator, without labels.
 
     Parameters
     ----------
-    alike, on_map : similarity of the topics, (n_topics, n_topics), and their places, (n_topics, 2), if they are known
+    known : what `likeness` found, if that is known
     """
 
-    def __init__(self, model: Any, alike: np.ndarray | None = None, on_map: np.ndarray | None = None) -> None:
+    def __init__(self, model: Any, known: tuple[np.ndarray | None, np.ndarray] | None = None) -> None:
         self.model, self.source = model, model.topic_source()
         self.n_topics = self.source.n_components
         self.shares = shares_of(self.source)
-        self.alike = similarity(self.source) if alike is None else alike
-        self.places = places(1 - self.alike) if on_map is None else on_map
+        self._alike, self.places = likeness(self.source) if known is None else known
         self.words = lru_cache(maxsize=256)(self._words)
+        self.similar = lru_cache(maxsize=256)(self._similar)
 
     @cached_property
     def first_words(self) -> list[list[str]]:
         """The most probable words of each topic."""
         ids, _ = top_words(self.source, min(FIRST, self.source.n_words))
-        names = self.source.vocabulary
-        return [[str(names[i]) for i in own] for own in ids.tolist()]
+        return names_of(self.source, ids)
 
     @cached_property
     def unused(self) -> list[bool]:
@@ -53,14 +65,14 @@ class Topics:
     @cached_property
     def _frequency(self) -> np.ndarray:
         """p(word), float64 (n_words,)."""
-        return np.concatenate([rows @ self.shares for _, rows in rows_of(self.source)])
+        return sums_over_topics(self.source, self.shares)
 
     def _words(self, topic: int) -> list[tuple[str, float, float]]:
         """Words among the most relevant of a topic at some weight, with probability and lift, most probable first.
 
-        One pass over the rows of the topics; see `bigtopic.questions.words.relevant_words`.
+        One pass over the rows of the topics, or their lists; see `bigtopic.questions.words.relevant_words`.
         """
-        own = np.concatenate([rows[:, topic] for _, rows in rows_of(self.source)])
+        own = columns_of(self.source, np.array([topic]))[:, 0].astype(np.float64)
         lift = own / self._frequency
         logs, log_lift = np.log(own), np.log(lift)
         n = min(_RELEVANT, len(own))
@@ -72,10 +84,14 @@ class Topics:
         names = self.source.vocabulary
         return [(str(names[i]), float(own[i]), float(lift[i])) for i in order.tolist()]
 
-    def similar(self, topic: int) -> list[tuple[int, float]]:
+    def _similar(self, topic: int) -> list[tuple[int, float]]:
         """The topics most like one, and how much."""
-        first, second = similar_pairs(self.alike, topic, _SIMILAR)
-        return list(zip(second.tolist(), self.alike[first, second].tolist(), strict=True))
+        if self._alike is None:
+            _, others, scores = similar_topics(self.source, topic, _SIMILAR)
+        else:
+            _, others = similar_pairs(self._alike, topic, _SIMILAR)
+            scores = self._alike[topic, others]
+        return list(zip(others.tolist(), scores.tolist(), strict=True))
 
     # ------------------------------------------------------------------ words
 
@@ -133,7 +149,7 @@ class Topics:
         words = list(counts)
         ids = self.source.vocabulary.index_of(words)
         known = np.flatnonzero(ids >= 0)
-        best = self.topics_given(ids[known], shares).argmax(axis=1).tolist()
+        best = topics_in(self.source, ids[known], shares)[0].tolist()
         found: dict[str, int | None] = dict.fromkeys(words)
         return found | dict(zip((words[i] for i in known.tolist()), best, strict=True))
 

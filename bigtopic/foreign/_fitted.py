@@ -13,7 +13,7 @@ from bigtopic.errors import BigtopicWarning, InputError, SettingError, Vocabular
 from bigtopic.estimators.lda import LDA
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.contract.scheme_steps import SMALLEST_PRIOR
-from bigtopic.state.machine_memory import check_params
+from bigtopic.state.machine_memory import check_params, refuse_beyond
 from bigtopic.state.new_model import new_model
 
 __all__ = ["Tokens", "Weights", "fitted", "shortest", "tokens_of", "weights_of"]
@@ -91,13 +91,19 @@ def weights_of(model: Any) -> Weights:
     Raises
     ------
     SettingError
-        When it is another model.
+        When it is another model, or its topics are too many for arrays of all words in the machine's memory.
     """
     if not isinstance(model, LDA):
         raise SettingError(
             f"model: {type(model).__name__} cannot be written for other libraries, a fitted LDA can; "
             "for the topics of other models as an array, see get_topics()"
         )
+    n, n_words = model._fitted().n_components, model.n_features_in_
+    refuse_beyond(
+        20 * n * n_words,
+        "fit a model of fewer topics, or merge topics (merge_topics)",
+        f"arrays of {n:,} topics x {n_words:,} words, as other libraries take them, need",
+    )
     prior = np.asarray(model.topic_word_prior_, np.float64)
     statistics = np.maximum(model.components_ - prior, 0.0)
     return Weights(statistics, model.doc_topic_prior_, prior, model.vocabulary_[:])

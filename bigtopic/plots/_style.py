@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.evaluation.source import TopicSource, top_words
+from bigtopic.evaluation.source import TopicSource, names_of, top_words
 from bigtopic.plots._text_width import points_across, wrapped
 from bigtopic.questions.words import shares_of
 from bigtopic.wording import counted, printable
@@ -115,7 +115,7 @@ def leading_words(source: TopicSource, n: int) -> tuple[list[list[str]], np.ndar
     """
     check_n_top(n)
     ids, probabilities = top_words(source, min(n, source.n_words))
-    return [[label(source.vocabulary[int(i)]) for i in own] for own in ids], probabilities
+    return [list(map(label, own)) for own in names_of(source, ids)], probabilities
 
 
 def check_n_top(n: int) -> None:

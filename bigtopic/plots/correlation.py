@@ -26,10 +26,11 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
         )
     if settings["n_topics"] == 1:
         raise SettingError(f"{argument('n_topics', 1)}: a correlation needs two topics or more")
-    found = np.asarray(subject.model.topic_correlation(subject.documents, theta=subject.theta))
     topics = largest(sizes_of(subject.source, {})[0], settings["n_topics"])
-    topics = topics[_neighbours(found[np.ix_(topics, topics)])]
-    shown, n = found[np.ix_(topics, topics)], len(topics)
+    ask = subject.model.topic_correlation
+    found = np.array(ask(subject.documents, theta=subject.theta, topics=topics.tolist()))
+    order, n = _neighbours(found), len(topics)
+    topics, shown = topics[order], found[np.ix_(order, order)]
     np.fill_diagonal(shown, np.nan)
     limit = float(np.abs(np.nan_to_num(shown)).max()) or 1.0
     resize(figure, 3.9 + 0.24 * n, 1.3 + 0.24 * n)
@@ -41,7 +42,10 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     )
     axes.set_xticks(range(n), [str(k) for k in topics], rotation=90, fontsize="small")
     colour_bar(figure, image).set_ylabel("correlation of shares", fontsize="small")
-    heading(figure, f"Topics that occur in the same documents: {shown_of(n, len(found), 'topic')}")
+    heading(
+        figure,
+        f"Topics that occur in the same documents: {shown_of(n, subject.source.n_components, 'topic')}",
+    )
 
 
 def _neighbours(correlation: np.ndarray) -> np.ndarray:
@@ -51,7 +55,8 @@ def _neighbours(correlation: np.ndarray) -> np.ndarray:
     n = len(correlation)
     if n < 3:
         return np.arange(n)
-    return leaves_list(tree_of((1 + np.nan_to_num(correlation)) / 2, [""] * n).linkage)
+    apart = np.clip((1 - np.nan_to_num(correlation)) / 2, 0, 1)
+    return leaves_list(tree_of(apart[np.triu_indices(n, 1)], [""] * n).linkage)
 
 
 PLOT = Plot(

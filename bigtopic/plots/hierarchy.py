@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, argument
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import Plot
 from bigtopic.plots._plane import LEAST_DISTANCE
-from bigtopic.plots._style import ACCENT, AS_IT_IS, bare, heading, label, resize
-from bigtopic.questions.compare import MEASURES, similarity, tree_of
+from bigtopic.plots._style import ACCENT, AS_IT_IS, bare, heading, label, largest, resize, shown_of, sizes_of
+from bigtopic.questions.compare import MEASURES, distances_of_pairs, tree_of
 from bigtopic.questions.words import top_labels
 
 __all__ = ["PLOT"]
@@ -24,24 +24,32 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     from matplotlib.collections import LineCollection
     from scipy.cluster.hierarchy import leaves_list
 
-    source, n = subject.source, subject.source.n_components
-    if n < 2:
+    source = subject.source
+    if source.n_components < 2:
         raise SettingError(
             "a hierarchy needs two topics or more, and the model has one; fit a model with more"
         )
+    topics = np.sort(largest(sizes_of(source, {})[0], settings["n_topics"])).tolist()
+    n, labels = len(topics), top_labels(source)
+    if n < 2:
+        raise SettingError(f"{argument('n_topics', n)}: a hierarchy needs two topics or more")
     resize(figure, 8, 1.3 + 0.2 * n)
-    tree = tree_of(similarity(source, measure=settings["measure"]), top_labels(source))
+    distances = distances_of_pairs(source, settings["measure"], topics)
+    tree = tree_of(distances, [labels[k] for k in topics], topics)
     leaves = leaves_list(tree.linkage)
     axes = figure.subplots()
     axes.add_collection(LineCollection([*_joins(tree.linkage, leaves)], colors=ACCENT, linewidths=1.2))
-    names = [f"{k}  {label(tree.labels[k], _LONGEST)}" for k in leaves]
+    names = [f"{topics[i]}  {label(tree.labels[i], _LONGEST)}" for i in leaves]
     axes.set_yticks(range(n), names, fontsize="small", **AS_IT_IS)
     axes.set_ylim(n - 0.4, -0.6)
     axes.set_xlim(*_limits(tree.linkage[:, 2]))
     axes.set_xlabel(f"distance at which topics join (1 - {settings['measure']} similarity)")
     axes.grid(axis="x", alpha=0.25)
     bare(axes)
-    heading(figure, f"{n} topics: those with the most similar words join first")
+    heading(
+        figure,
+        f"{shown_of(n, source.n_components, 'topic').capitalize()}: those with the most similar words join first",
+    )
 
 
 def _limits(distances: np.ndarray) -> tuple[float, float]:
@@ -69,5 +77,8 @@ PLOT = Plot(
     "hierarchy",
     draw,
     summary="which topics are alike, as a tree",
-    settings={"measure": Setting("hellinger", "Similarity of topics.", MEASURES)},
+    settings={
+        "n_topics": Setting(500, "Number of topics to show, largest first."),
+        "measure": Setting("hellinger", "Similarity of topics.", MEASURES),
+    },
 )

@@ -11,14 +11,14 @@ import numpy as np
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import Plot
 from bigtopic.plots._plane import LEAST_DISTANCE, write_apart
-from bigtopic.plots._style import ACCENT, BAR, heading, label, largest, resize, sizes_of
-from bigtopic.questions.compare import MEASURES, similarity
-from bigtopic.questions.maps import places
+from bigtopic.plots._style import ACCENT, BAR, heading, label, largest, resize, shown_of, sizes_of
+from bigtopic.questions.compare import MEASURES
+from bigtopic.questions.maps import topic_places
 from bigtopic.questions.words import top_labels
-from bigtopic.wording import counted
 
 __all__ = ["PLOT"]
 
+_MOST = 2000  # circles
 _COVERED = 0.2  # of the square around the centres, by circles that did not overlap
 _BELOW = -7.0  # points from a circle down to the middle of its name
 _LONGEST = 26  # characters of a name
@@ -27,17 +27,18 @@ _LONGEST = 26  # characters of a name
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     source = subject.source
     sizes, known = sizes_of(source, results)
-    centres = places(1 - similarity(source, measure=settings["measure"]))
-    named, names, order = largest(sizes, settings["n_topics"]), top_labels(source), largest(sizes, len(sizes))
+    centres = topic_places(source, settings["measure"])
+    named, names, order = largest(sizes, settings["n_topics"]), top_labels(source), largest(sizes, _MOST)
     resize(figure, 8, 7)
     axes = figure.subplots()
-    span = float(np.ptp(centres, axis=0).max())
+    shown = centres[order]
+    span = float(np.ptp(shown, axis=0).max())
     span = span if span > LEAST_DISTANCE else 1.0
     radii = span * np.sqrt(_COVERED * sizes / np.pi)
     for k in order:
         x, y = centres[k]
         axes.add_patch(_circle(x, y, radii[k]))
-    middle, half = (centres.max(axis=0) + centres.min(axis=0)) / 2, 0.5 * span + 1.3 * radii.max()
+    middle, half = (shown.max(axis=0) + shown.min(axis=0)) / 2, 0.5 * span + 1.3 * radii.max()
     axes.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -46,7 +47,8 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
         (centres[k, 0], centres[k, 1] - radii[k], _BELOW, f"{k}  {label(names[k], _LONGEST)}") for k in named
     ]
     write_apart(axes, [*chain(*zip(numbers, below, strict=False)), *numbers[len(named) :]])
-    title = f"{counted(len(sizes), 'topic')}; the closer two are, the more alike are their words"
+    about = shown_of(len(order), len(sizes), "topic")
+    title = f"{about[0].upper()}{about[1:]}; the closer two are, the more alike are their words"
     heading(figure, f"{title}. Area: share of the tokens" if known else title)
 
 

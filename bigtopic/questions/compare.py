@@ -12,18 +12,24 @@ average linkage; the distance of topics is 1 minus their similarity.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.evaluation.runs.alignment import together, topic_distances
-from bigtopic.evaluation.source import Largest, rows_of
+from bigtopic.evaluation.runs.alignment import check_pairs, together, topic_distances
+from bigtopic.evaluation.source import Largest, pairs_of, rows_of
+from bigtopic.evaluation.sparse.lists import lists_of, parts_of
+from bigtopic.evaluation.sparse.pairs import Products
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.state.model import TopicModel, count_blocks
+from bigtopic.state.machine_memory import refuse_beyond
+from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
+from bigtopic.state.sparse.array import SparseArray
 from bigtopic.support.cards import shown
 from bigtopic.support.numbers import is_whole
 from bigtopic.wording import printable
@@ -32,38 +38,71 @@ __all__ = [
     "MEASURES",
     "TopicTree",
     "changes",
+    "distances_of_pairs",
     "groups_of",
     "merged_model",
     "similar_pairs",
+    "similar_topics",
     "similarity",
     "tree_of",
 ]
 
 MEASURES = ("hellinger", "cosine")
+_VALUES = 1 << 24  # of lists at once
 
 
-def similarity(source: Any, other: Any = None, measure: str = "hellinger") -> np.ndarray:
+def similarity(
+    source: Any, other: Any = None, measure: str = "hellinger", topics: Sequence[int] | None = None
+) -> np.ndarray:
     """Similarity of the topics of two models, from 0 to 1: float64 (n_components, other's n_components).
 
     Parameters
     ----------
     other : None compares the topics with each other
+    topics : of the first model, the only ones that are wanted, ascending: (n_topics, other's n_components)
 
     Raises
     ------
     SettingError
-        When there is no such measure.
+        When there is no such measure, or the machine has no room for the similarities.
     VocabularyMismatch
         When the models share no word.
     """
-    if measure not in MEASURES:
-        raise SettingError(f"{argument('measure', measure)}: choose one of {', '.join(MEASURES)}")
     other = source if other is None else other
+    products = _products(source, other, measure)
+    if topics is not None:
+        own = np.asarray(topics, np.int64)
+        return _of_products(
+            _rows(source, other, measure, own) if products is None else products.rows(own), measure
+        )
     if measure == "hellinger":
         return 1 - topic_distances(source, other, measure)
-    products = sum(mine.T @ theirs for _, mine, theirs in together(source, other))
-    own, others = (np.sqrt(sum((rows**2).sum(axis=0) for _, rows in rows_of(one))) for one in (source, other))
-    return np.asarray(np.minimum(products / np.outer(own, others), 1.0))
+    check_pairs(source.n_components, other.n_components)
+    every = np.arange(source.n_components)
+    return _of_products(_rows(source, other, measure, every) if products is None else products.all(), measure)
+
+
+def _products(source: Any, other: Any, measure: str) -> Products | None:
+    if measure not in MEASURES:
+        raise SettingError(f"{argument('measure', measure)}: choose one of {', '.join(MEASURES)}")
+    return Products.of(source, other, roots=measure == "hellinger")
+
+
+def _of_products(products: np.ndarray, measure: str) -> np.ndarray:
+    """Similarities, from inner products of vectors of length 1."""
+    if measure == "cosine":
+        return np.asarray(np.minimum(products, 1.0))
+    return np.asarray(1 - np.sqrt(np.clip(1 - products, 0, 1)))
+
+
+def _rows(source: Any, other: Any, measure: str, topics: np.ndarray) -> np.ndarray:
+    """Inner products of topics with rows; of probabilities divided by their length, or of their roots."""
+    power = 0.5 if measure == "hellinger" else 1.0
+    products = sum((p[:, topics] ** power).T @ q**power for _, p, q in together(source, other))
+    own, others = (
+        np.sqrt(sum((rows ** (2 * power)).sum(axis=0) for _, rows in rows_of(one))) for one in (source, other)
+    )
+    return np.asarray(products / np.outer(own[topics], others))
 
 
 def similar_pairs(scores: np.ndarray, topic: int | None, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,6 +114,38 @@ def similar_pairs(scores: np.ndarray, topic: int | None, n: int) -> tuple[np.nda
     first, second = np.triu_indices(len(scores), k=1)
     order = np.argsort(-scores[first, second], kind="stable")[:n]
     return first[order], second[order]
+
+
+def similar_topics(
+    source: Any, topic: int | None, n: int, measure: str = "hellinger"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Topics, those most like them, and how much, best first: of one topic, or the n pairs that are most alike of all.
+
+    Of topics that are lists, the pairs take time, but not memory, for each of them.
+    """
+    if topic is not None:
+        scores = similarity(source, measure=measure, topics=[topic])[0]
+        order = np.argsort(-scores, kind="stable")
+        order = order[order != topic][:n]
+        return np.full(len(order), topic), order, scores[order]
+    products, n_components = _products(source, source, measure), source.n_components
+    if products is None:
+        scores = similarity(source, measure=measure)
+        first, second = similar_pairs(scores, None, n)
+        return first, second, scores[first, second]
+    first, second, best = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    for topics, rows in products.blocks(above=True):
+        for topic, row in zip(topics.tolist(), rows, strict=True):
+            row[: topic + 1] = -1.0  # each pair once
+        least = (
+            best[-1] if len(best) == n else np.partition(rows, -n, axis=None)[-n] if rows.size > n else 0.0
+        )
+        near = np.flatnonzero(rows >= max(least, 0.0))
+        first = np.append(first, topics[near // n_components])
+        second, best = np.append(second, near % n_components), np.append(best, rows.flat[near])
+        order = np.lexsort((second, first, -best))[:n]
+        first, second, best = first[order], second[order], best[order]
+    return first, second, _of_products(best, measure)
 
 
 def changes(source: Any, other: Any, n_words: int, measure: str) -> dict[str, list[Any]]:
@@ -105,8 +176,11 @@ def changes(source: Any, other: Any, n_words: int, measure: str) -> dict[str, li
 
 
 def _fallen(source: Any, other: Any, mine: np.ndarray, theirs: np.ndarray, n: int) -> list[list[str]]:
-    """Words of the first model whose probability is lower in the other by most, for each pair of topics."""
-
+    """Words of the first model whose probability is lower in the other by most, for each pair of topics; of topics that
+    are lists, words of which they have statistics."""
+    lists = lists_of(source)
+    if lists is not None:
+        return _fallen_in_lists(source, other, mine, theirs, n)
     best = Largest(len(mine), min(n, source.n_words))
     for ids, own, others in together(source, other):
         best.add(ids, own[:, mine] - others[:, theirs])
@@ -117,6 +191,24 @@ def _fallen(source: Any, other: Any, mine: np.ndarray, theirs: np.ndarray, n: in
     ]
 
 
+def _fallen_in_lists(
+    source: Any, other: Any, mine: np.ndarray, theirs: np.ndarray, n: int
+) -> list[list[str]]:
+    parts = parts_of(lists_of(source), source.n_components)
+    pair = np.full(source.n_components, -1)
+    pair[mine] = np.arange(len(mine))
+    words = np.repeat(np.arange(parts.n_words), np.diff(parts.indptr))
+    ids = source.vocabulary.mapping_to(other.vocabulary)[words]
+    of_pair = pair[parts.columns]
+    fall = parts.values + parts.of_others[parts.columns]
+    known = (of_pair >= 0) & (ids >= 0)
+    fall[known] -= pairs_of(other, ids[known], theirs[of_pair[known]])
+    kept = np.flatnonzero((of_pair >= 0) & (fall > 0))
+    kept = kept[np.lexsort((words[kept], -fall[kept], of_pair[kept]))]
+    ends = np.searchsorted(of_pair[kept], np.arange(len(mine) + 1))
+    return [source.vocabulary[words[kept[start : min(start + n, stop)]]] for start, stop in pairwise(ends)]
+
+
 @dataclass(frozen=True)
 class TopicTree:
     """A hierarchy of topics. Prints as a tree with the distance at which branches join.
@@ -124,11 +216,13 @@ class TopicTree:
     Attributes
     ----------
     labels : of the topics
-    linkage : float64 (n_components - 1, 4), as of `scipy.cluster.hierarchy`, whose functions take it
+    linkage : float64 (n_topics - 1, 4), as of `scipy.cluster.hierarchy`, whose functions take it
+    topics : their numbers, ascending; None for 0, 1, ...
     """
 
     labels: Sequence[str]
     linkage: np.ndarray = field(repr=False)
+    topics: Sequence[int] | None = None
 
     def cut(self, n_groups: int) -> list[list[int]]:
         """The topics in this many groups, such as `merge_topics` takes; each in ascending order.
@@ -144,7 +238,10 @@ class TopicTree:
         groups = {k: [k] for k in range(n)}
         for number, (a, b) in enumerate(self._joins()[: n - n_groups]):
             groups[n + number] = sorted(groups.pop(a) + groups.pop(b))
-        return sorted(groups.values())
+        return sorted([self._number(k) for k in own] for own in groups.values())
+
+    def _number(self, k: int) -> int:
+        return k if self.topics is None else self.topics[k]
 
     def text(self) -> str:
         """The tree, a line for each topic and each join; topics that are most alike are next to each other."""
@@ -152,15 +249,15 @@ class TopicTree:
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """The beginning of each line, and the label on it."""
-        n = len(self.labels)
+        n, joins = len(self.labels), self._joins()
         waiting = [(2 * n - 2, 0)]
         while waiting:
             node, depth = waiting.pop()
             if node < n:
-                yield f"{'  ' * depth}{node} ", self.labels[node]
+                yield f"{'  ' * depth}{self._number(node)} ", self.labels[node]
                 continue
             yield f"{'  ' * depth}{self.linkage[node - n, 2]:.2f}", ""
-            a, b = self._joins()[node - n]
+            a, b = joins[node - n]
             waiting += [(b, depth + 1), (a, depth + 1)]
 
     def _joins(self) -> list[tuple[int, int]]:
@@ -173,16 +270,44 @@ class TopicTree:
         return f"<pre>{'<br>'.join(beginning + shown(label) for beginning, label in self._lines())}</pre>"
 
 
-def tree_of(scores: np.ndarray, labels: Sequence[str]) -> TopicTree:
-    """The hierarchy of topics with these similarities, (n_components, n_components)."""
+def tree_of(distances: np.ndarray, labels: Sequence[str], topics: Sequence[int] | None = None) -> TopicTree:
+    """The hierarchy of topics with these distances, as of `distances_of_pairs`."""
     from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import squareform
 
     if len(labels) < 2:
-        return TopicTree(tuple(labels), np.zeros((0, 4)))
-    distances = np.clip(1 - (scores + scores.T) / 2, 0, 1)
-    np.fill_diagonal(distances, 0)
-    return TopicTree(tuple(labels), linkage(squareform(distances, checks=False), "average"))
+        return TopicTree(tuple(labels), np.zeros((0, 4)), topics)
+    return TopicTree(tuple(labels), linkage(distances, "average"), topics)
+
+
+def distances_of_pairs(
+    source: Any, measure: str = "hellinger", topics: Sequence[int] | None = None
+) -> np.ndarray:
+    """1 minus the similarity of each pair of topics (of all for None), float64 (n (n - 1) / 2,), row after row of those
+    above the diagonal.
+
+    Raises
+    ------
+    SettingError
+        When there is no such measure, or the machine has no room for a hierarchy, which takes twice as much.
+    """
+    every = np.arange(source.n_components) if topics is None else np.asarray(topics, np.int64)
+    n, end = len(every), 0
+    refuse_beyond(
+        8 * n * (n - 1),
+        f"give {argument('topics', ...)}, such as those that are not in unused_topics_",
+        f"a hierarchy of {n:,} topics needs",
+    )
+    products = _products(source, source, measure)
+    if products is None:
+        distances = 1 - similarity(source, measure=measure)[np.ix_(every, every)]
+        return np.asarray(np.clip((distances + distances.T) / 2, 0, 1)[np.triu_indices(n, 1)])
+    found = np.empty(n * (n - 1) // 2)
+    for topics_of_block, rows in products.blocks(every, above=True):
+        for topic, row in zip(topics_of_block, _of_products(rows, measure), strict=True):
+            own = row[every[np.searchsorted(every, topic) + 1 :]]
+            found[end : end + len(own)] = 1 - own
+            end += len(own)
+    return found
 
 
 def groups_of(groups: Iterable[Iterable[int]], n_components: int) -> list[list[int]]:
@@ -203,11 +328,11 @@ def groups_of(groups: Iterable[Iterable[int]], n_components: int) -> list[list[i
                 f"groups: found {group!r:.60}; give lists of topics from 0 to {n_components - 1}: [[1, 4], [2, 3]]"
             )
         given.append([int(topic) for topic in topics])
-    listed = [topic for group in given for topic in group]
-    twice = [topic for topic in listed if listed.count(topic) > 1]
+    listed = Counter(topic for group in given for topic in group)
+    twice = [topic for topic, times in listed.items() if times > 1]
     if twice:
         raise SettingError(f"groups: topic {twice[0]} is listed twice; list each topic once")
-    alone = [[topic] for topic in range(n_components) if topic not in set(listed)]
+    alone = [[topic] for topic in range(n_components) if topic not in listed]
     return sorted([sorted(group) for group in given if group] + alone)
 
 
@@ -248,9 +373,8 @@ def _fill(target: LazyArray, source: LazyArray, groups: Sequence[Sequence[int]])
         add_up = np.mean if of_words else np.sum
         prior = np.column_stack([add_up(prior[:, group], axis=1) for group in groups])
     target.set_prior(np.ascontiguousarray(prior))
-    if source.is_sparse:
-        added = _added(source, groups)
-        target.begin(slice(None), added if target.is_sparse else added.toarray())
+    if isinstance(source, SparseArray):
+        _add_lists(target, source, groups)
         return
     target.raw[:] = 0
     target.scale[:] = 1.0
@@ -261,11 +385,18 @@ def _fill(target: LazyArray, source: LazyArray, groups: Sequence[Sequence[int]])
     target.fold()
 
 
-def _added(source: LazyArray, groups: Sequence[Sequence[int]]) -> Any:
-    """The statistics of sparse rows added up by group: a `csr_array` (n_rows, n_groups)."""
+def _add_lists(target: LazyArray, source: SparseArray, groups: Sequence[Sequence[int]]) -> None:
+    """Statistics of lists, by group."""
     from scipy.sparse import csr_array, vstack
 
-    topics, sizes = np.concatenate([*groups]), [len(group) for group in groups]
-    ends = topics, np.repeat(np.arange(len(groups)), sizes)
-    into = csr_array((np.ones(len(topics)), ends), shape=(source.n_columns, len(groups)))
-    return vstack([block @ into for block in count_blocks(source)], format="csr")
+    topics = np.concatenate([np.asarray(group, np.int64) for group in groups])
+    group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    shape = source.n_columns, target.n_columns
+    members = csr_array((source.scale[topics], (topics, group_of)), shape=shape)
+    blocks = ((start, block @ members) for start, block in source.raw.csr_blocks(_VALUES))
+    if isinstance(target, SparseArray):
+        target.begin_with(vstack([block for _, block in blocks], format="csr"))
+        return
+    for start, block in blocks:
+        target.raw[start : start + block.shape[0]] = block.toarray()
+    target.fold()

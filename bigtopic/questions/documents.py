@@ -1,7 +1,8 @@
 """Documents and their topics as questions read them, in batches (stored, remembered or inferred), and the answers:
 means and correlation of topics, the documents that are most about a topic, the topics of one document and its words.
 
-All cost one pass; the correlation takes n_components^2 numbers.
+All cost one pass; the correlation takes n_components^2 numbers. Of very many topics, which are lists, a document has
+few: those of which it has no tokens, only what the prior gives to each, are left out of its shares.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from bigtopic.corpus.documents import Document
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, argument
-from bigtopic.evaluation.source import Largest
+from bigtopic.evaluation.source import Largest, part_of
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.marked import Piece
 from bigtopic.questions.table import Table, frame
+from bigtopic.state.machine_memory import refuse_beyond
 from bigtopic.support.cards import card, lines
+from bigtopic.types import nbytes_of
 from bigtopic.wording import printable
 
 __all__ = [
@@ -32,6 +35,7 @@ __all__ = [
     "Shares",
     "Theta",
     "about_topic",
+    "add_sparse",
     "checked",
     "correlation",
     "further_columns",
@@ -39,8 +43,10 @@ __all__ = [
     "mean_shares",
     "other_documents",
     "selected",
+    "topics_in",
     "topics_of_document",
     "with_text",
+    "with_tokens",
     "word_topics",
 ]
 
@@ -126,6 +132,32 @@ def checked(documents: Corpus, where: Mapping[str, Any] | None) -> Corpus:
     return documents.select(**where) if where else documents
 
 
+def with_tokens(doc_topics: np.ndarray, prior: np.ndarray) -> Any:
+    """The topics of which documents have tokens, csr_matrix (n_docs, n_components) of float64; rows sum to 1, or to 0.
+
+    Of others, a document has the share (alpha_k + 0) / (sum alpha + tokens), the least share by prior of all topics.
+
+    Parameters
+    ----------
+    doc_topics : float32 (n_docs, n_components), rows sum to 1, or to 0 for documents without a known word
+    prior : alpha, or in proportion to it, (n_components,)
+    """
+    from scipy.sparse import csr_matrix
+
+    ratios = doc_topics * (1 / prior).astype(np.float32)
+    found = ratios > ratios.min(axis=1, keepdims=True) * np.float32(1 + SAME_SHARE)
+    shares = csr_matrix(
+        (doc_topics[found].astype(np.float64), np.nonzero(found)[1], _ends(found)), doc_topics.shape
+    )
+    sums = shares.sum(axis=1).A1
+    shares.data /= np.repeat(sums, np.diff(shares.indptr))
+    return shares
+
+
+def _ends(found: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+
+
 def other_documents(document: str, row: int) -> SettingError:
     """The error for a document of a store of topics that another one is in the place of in the corpus."""
     return SettingError(
@@ -143,28 +175,29 @@ class LastTopics:
 
     def __init__(self) -> None:
         self._key: Hashable = None
-        self._pieces: list[np.ndarray] = []
+        self._pieces: list[Any] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LastTopics, ()
 
-    def pieces(
-        self, key: Hashable, n_bytes: int, infer: Callable[[], Iterator[np.ndarray]]
-    ) -> Iterator[np.ndarray]:
-        """The topics, float32 (n_docs, n_components) each: those in memory, or those that `infer` gives.
+    def pieces(self, key: Hashable, infer: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        """The topics, arrays or csr_matrix (n_docs, n_components) each: those in memory, or those that `infer` gives,
+        of which no more than `MOST_BYTES` are kept.
 
         Parameters
         ----------
         key : of the documents and the model
-        n_bytes : of all the topics; more than `MOST_BYTES` are not kept
         """
         if key == self._key:
             yield from self._pieces
             return
         self._key, self._pieces = None, []
-        pieces: list[np.ndarray] = []
+        pieces, n_bytes = list[Any](), 0
         for piece in infer():
-            if n_bytes <= MOST_BYTES:
+            n_bytes += nbytes_of(piece)
+            if n_bytes > MOST_BYTES:
+                pieces.clear()
+            else:
                 pieces.append(piece)
             yield piece
         if n_bytes <= MOST_BYTES:
@@ -201,23 +234,49 @@ def leaders(shares: Any) -> np.ndarray:
     return leaders
 
 
-def correlation(theta: Theta) -> np.ndarray:
+def correlation(theta: Theta, topics: Sequence[int] | None = None) -> np.ndarray:
     """Pearson's correlation of the shares of topics over documents, float64 (n_components, n_components).
 
     Equivalent to `np.corrcoef(shares.T)`; nan for a topic that has the same share of all documents.
+
+    Parameters
+    ----------
+    topics : only these; None for all
+
+    Raises
+    ------
+    SettingError
+        When the machine has no room for two numbers for each pair of topics.
     """
-    sums, products, n_docs = np.zeros(theta.n_components), np.zeros((theta.n_components,) * 2), 0
+    n = theta.n_components if topics is None else len(topics)
+    remedy = f"give {argument('topics', ...)}, such as those that are not in unused_topics_"
+    refuse_beyond(16 * n * n, remedy, f"the correlation of {n:,} topics needs")
+    sums, products, n_docs = np.zeros(n), np.zeros((n, n)), 0
     for _, shares in theta.batches("correlating"):
-        sums += np.asarray(shares.sum(axis=0)).ravel()
-        products += (shares.T @ shares).toarray()
+        own = shares if topics is None else shares[:, topics]
+        sums += np.asarray(own.sum(axis=0)).ravel()
+        add_sparse(products, own.T @ own)
         n_docs += shares.shape[0]
     mean = sums / max(n_docs, 1)
     squares = np.diagonal(products) / max(n_docs, 1)
-    covariance = products / max(n_docs, 1) - np.outer(mean, mean)
-    variance = np.diagonal(covariance)
+    products /= max(n_docs, 1)
+    for row, own_mean in zip(products, mean, strict=True):
+        row -= own_mean * mean
+    variance = np.diagonal(products)
     deviation = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.nan))
-    found: np.ndarray = covariance / np.outer(deviation, deviation)
-    return found
+    products /= deviation
+    products /= deviation[:, None]
+    return products
+
+
+def add_sparse(total: np.ndarray, values: Any) -> None:
+    """total += values, a sparse matrix, which costs the numbers that it has."""
+    if 2 * values.nnz >= total.size:
+        total += values.toarray()
+        return
+    entries = values.tocoo()
+    entries.sum_duplicates()
+    total[entries.row, entries.col] += entries.data
 
 
 def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, list[Any]]]:
@@ -326,6 +385,17 @@ def topics_of_document(shares: np.ndarray, labels: list[str]) -> Any:
     )
 
 
+def topics_in(source: Any, ids: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The most probable topic of words in a document with these shares, (n_components,), and its probability, (n_ids,).
+
+    Topics without a share are not looked at."""
+    some = np.flatnonzero(shares > 0) if shares.any() else np.zeros(1, np.int64)
+    rows = part_of(source, ids, some) * shares[some]
+    rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    best = rows.argmax(axis=1)
+    return some[best], rows[np.arange(len(ids)), best]
+
+
 def word_topics(source: Any, counts: Mapping[str, float], shares: np.ndarray, labels: list[str]) -> Any:
     """The topics of a document's words, most frequent first: p(k | w) in proportion to share_k p(w | k).
 
@@ -334,10 +404,8 @@ def word_topics(source: Any, counts: Mapping[str, float], shares: np.ndarray, la
     names = sorted(counts, key=lambda word: (-counts[word], word))
     ids = source.vocabulary.index_of(names)
     known = np.flatnonzero(ids >= 0)
-    rows = source.gather(ids[known].astype(np.int32))[:, : source.n_components] * shares
-    rows /= np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    best = rows.argmax(axis=1)
+    best, probability = topics_in(source, ids[known], shares)
     found: dict[str, list[Any]] = {name: [None] * len(names) for name in ("topic", "label", "probability")}
-    for w, k, row in zip(known.tolist(), best.tolist(), rows, strict=True):
-        found["topic"][w], found["label"][w], found["probability"][w] = k, labels[k], float(row[k])
+    for w, k, p in zip(known.tolist(), best.tolist(), probability.tolist(), strict=True):
+        found["topic"][w], found["label"][w], found["probability"][w] = k, labels[k], p
     return frame({"word": names, "count": [counts[word] for word in names], **found})

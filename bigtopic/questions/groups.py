@@ -312,14 +312,20 @@ def _author_lists(
     return rows[order], order, indptr, authors[entries]
 
 
-def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[str, Any]:
-    """Shares of all topics in all groups.
+def over_groups(
+    theta: Theta, groups: Grouping, columns: Sequence[str], topics: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """Shares of topics in all groups.
+
+    Parameters
+    ----------
+    topics : only these; None for all
 
     Returns
     -------
     groups : (n_groups,) ascending; of several columns, tuples
     n_documents : int64 (n_groups,)
-    share, standard_error : float64 (n_groups, n_components); the error of a group of one document is nan
+    share, standard_error : float64 (n_groups, n_topics); the error of a group of one document is nan
     n_without : documents in none of the groups
 
     Raises
@@ -330,18 +336,20 @@ def over_groups(theta: Theta, groups: Grouping, columns: Sequence[str]) -> dict[
     from scipy.sparse import csr_matrix
 
     index: dict[Any, int] = {}
-    sums, squares = (np.zeros((0, theta.n_components)) for _ in range(2))
+    n_topics = theta.n_components if topics is None else len(topics)
+    sums, squares = (np.zeros((0, n_topics)) for _ in range(2))
     numbers, n_without = np.zeros(0, np.int64), 0
     for positions, shares in theta.batches("grouping"):
         documents, local, names = groups(positions)
         n_without += len(positions) - len(np.unique(documents))
         codes = np.array([index.setdefault(name, len(index)) for name in names], np.int64)
-        if len(index) * theta.n_components > MOST_CELLS:
+        if len(index) * n_topics > MOST_CELLS:
             raise SettingError(
                 f"column {' and '.join(map(repr, columns))} has {len(index):,} groups or more, too many for "
-                f"{theta.n_components} topics; "
+                f"{n_topics} topics; "
                 "give freq for dates, bins for numbers, or where for fewer documents"
             )
+        shares = shares if topics is None else shares[:, topics]
         sums, squares, numbers = (_grown(values, len(index)) for values in (sums, squares, numbers))
         members = csr_matrix((np.ones(len(local)), (local, documents)), shape=(len(names), len(positions)))
         np.add.at(sums, codes, (members @ shares).toarray())

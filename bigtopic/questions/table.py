@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,11 @@ def frame(columns: Mapping[str, Any]) -> Any:
     return pandas.DataFrame(dict(columns))
 
 
-def square(values: np.ndarray) -> Any:
-    """A matrix of topics by topics, as a `pandas.DataFrame`, or as it is where pandas is not installed."""
+def square(values: np.ndarray, topics: Sequence[int] | None = None) -> Any:
+    """A matrix of topics by topics (None: all), as a `pandas.DataFrame`, or as it is where pandas is not installed."""
     try:
         import pandas
     except ImportError:
         return values
-    topics = pandas.RangeIndex(len(values), name="topic")
-    return pandas.DataFrame(values, index=topics, columns=topics)
+    numbers = pandas.Index(range(len(values)) if topics is None else topics, name="topic")
+    return pandas.DataFrame(values, index=numbers, columns=numbers)

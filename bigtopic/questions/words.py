@@ -8,7 +8,8 @@ With p(w | k) of a topic k, its share p(k) of the tokens, and p(w) = sum_k p(k) 
     frex          1 / (1/2 / F_k(exclusivity(w, k)) + 1/2 / F_k(p(w | k))),  exclusivity = p(w | k) / sum_j p(w | j)
 
 where F_k(x) is the share of the topic's words whose value is at most x. All but frex cost one pass over the rows of the
-topics; frex has the values of `FREX_CELLS` words and topics in memory at a time, and a pass for as many topics.
+topics; frex has the values of `FREX_CELLS` words and topics in memory at a time, and a pass for as many topics. Of
+topics that are lists, all cost a pass over the lists: exp(relevance) is p(w | k) p(w)^(lambda - 1).
 
 If all the words W were drawn from one topic, that topic is k with the probability
 
@@ -23,14 +24,23 @@ topic models", 2012 (lift).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from bigtopic.errors import SettingError, argument
-from bigtopic.evaluation.source import Largest, labels_of, rows_of
+from bigtopic.evaluation.source import (
+    Largest,
+    columns_of,
+    labels_of,
+    names_of,
+    pairs_of,
+    rows_of,
+    sums_over_topics,
+)
+from bigtopic.evaluation.sparse.lists import largest, largest_frex, lists_of
 
 __all__ = ["ORDERS", "WEIGHTS", "best_words", "relevant_words", "shares_of", "top_labels", "topics_of_words"]
 
@@ -69,6 +79,34 @@ def best_words(
             )
     shares, n = shares_of(source) if shares is None else shares, min(n, source.n_words)
 
+    lists = lists_of(source)
+    ids_of = (
+        _best_of_rows(source, n, orders, shares)
+        if lists is None
+        else _best_of_lists(source, n, orders, shares)
+    )
+    return {name: names_of(source, ids_of[name]) for name in orders}
+
+
+def _best_of_lists(
+    source: Any, n: int, orders: Mapping[str, float | None], shares: np.ndarray
+) -> dict[str, np.ndarray]:
+    lists, n_components, ids_of = lists_of(source), source.n_components, {}
+    for name, weight in orders.items():
+        if name == "frex":
+            ids_of[name] = largest_frex(lists, n_components, n)
+            continue
+        of_words = None
+        if name != "probability":
+            share = weight if name == "relevance" and weight is not None else 0.0
+            of_words = sums_over_topics(source, shares) ** (share - 1)
+        ids_of[name] = largest(lists, n_components, n, of_words)[0]
+    return ids_of
+
+
+def _best_of_rows(
+    source: Any, n: int, orders: Mapping[str, float | None], shares: np.ndarray
+) -> dict[str, np.ndarray]:
     best = {name: Largest(source.n_components, n) for name in orders if name != "frex"}
     for ids, rows in rows_of(source) if best else ():
         lift = rows / (rows @ shares)[:, None]
@@ -79,36 +117,50 @@ def best_words(
                 scores = weight * np.log(rows) + (1 - weight) * np.log(lift)
             found.add(ids, scores)
     ids_of = {name: found.positions for name, found in best.items()}
-    if "frex" in orders:
-        ids_of["frex"] = _by_frex(source, n)
-    names = source.vocabulary
-    return {name: [[str(names[i]) for i in own] for own in ids_of[name].tolist()] for name in orders}
+    return ids_of | ({"frex": _by_frex(source, n)} if "frex" in orders else {})
 
 
 WEIGHTS = tuple(step / 10 for step in range(11))
 
 
 def relevant_words(
-    source: Any, n: int, shares: np.ndarray | None = None
+    source: Any, n: int, shares: np.ndarray | None = None, topics: Sequence[int] | None = None
 ) -> list[list[tuple[str, float, float]]]:
     """For each topic the words that are among its n most relevant at some lambda of `WEIGHTS`, with their probability
-    in the topic and their lift; most probable first. `shares` : see `best_words`."""
+    in the topic and their lift; most probable first. `shares` : see `best_words`; `topics` : only these."""
+    wanted = np.arange(source.n_components) if topics is None else np.asarray(topics, np.int64)
     shares, n = shares_of(source) if shares is None else shares, min(n, source.n_words)
-    best = [Largest(source.n_components, n) for _ in WEIGHTS]
-    for ids, rows in rows_of(source):
-        logs = np.log(rows)
-        log_lift = logs - np.log(rows @ shares)[:, None]
-        for weight, found in zip(WEIGHTS, best, strict=True):
-            found.add(ids, weight * logs + (1 - weight) * log_lift)
-    found_words = []
-    for k in range(source.n_components):
-        ids = np.unique(np.concatenate([found.positions[k] for found in best]))
-        rows = source.gather(ids.astype(np.int32)).astype(np.float64)
-        probability, lift = rows[:, k], rows[:, k] / (rows @ shares)
-        order = np.argsort(-probability, kind="stable")
-        names = [str(source.vocabulary[int(i)]) for i in ids[order]]
-        found_words.append(list(zip(names, probability[order].tolist(), lift[order].tolist(), strict=True)))
-    return found_words
+    lists, of_words = lists_of(source), sums_over_topics(source, shares)
+    if lists is None:
+        best = [Largest(source.n_components, n) for _ in WEIGHTS]
+        for ids, rows in rows_of(source):
+            logs = np.log(rows)
+            log_lift = logs - np.log(of_words[ids])[:, None]
+            for weight, found in zip(WEIGHTS, best, strict=True):
+                found.add(ids, weight * logs + (1 - weight) * log_lift)
+        positions = np.hstack([found.positions[wanted] for found in best])
+    else:
+        positions = np.hstack(
+            [
+                largest(lists, source.n_components, n, of_words ** (weight - 1))[0][wanted]
+                for weight in WEIGHTS
+            ]
+        )
+    own = [np.unique(ids) for ids in positions]
+    words, of = np.concatenate(own), np.repeat(np.arange(len(own)), [len(ids) for ids in own])
+    probability = pairs_of(source, words, wanted[of]).astype(np.float64)
+    order = np.lexsort((-probability, of))  # stable
+    words, probability = words[order], probability[order]
+    found_words = list(
+        zip(
+            source.vocabulary[words],
+            probability.tolist(),
+            (probability / of_words[words]).tolist(),
+            strict=True,
+        )
+    )
+    ends = np.cumsum([len(ids) for ids in own]).tolist()
+    return [found_words[end - len(ids) : end] for end, ids in zip(ends, own, strict=True)]
 
 
 def _by_frex(source: Any, n: int) -> np.ndarray:
@@ -171,15 +223,12 @@ def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str
     probability /= probability.sum()
     lift = np.exp((logs - np.log(rows @ shares)[:, None]).mean(axis=0))
     topics = np.argsort(-probability, kind="stable")[:n]
-    above = np.zeros(rows.shape, np.int64)
-    for _, block in rows_of(source):
-        for word, own in enumerate(rows):
-            above[word] += (block > own).sum(axis=0)
-    ranks = (above + 1).mean(axis=0)
+    columns = columns_of(source, topics)
+    ranks = 1 + np.mean([(columns > own[topics]).sum(axis=0) for own in rows], axis=0)
     return {
         "topic": topics.tolist(),
         "probability": probability[topics].tolist(),
-        "rank": (ranks.astype(int) if len(names) == 1 else ranks)[topics].tolist(),
+        "rank": (ranks.astype(int) if len(names) == 1 else ranks).tolist(),
         "lift": lift[topics].tolist(),
     }
 

@@ -30,6 +30,7 @@ from bigtopic.wording import printable
 
 __all__ = ["Page", "check_page", "explorer_page", "html_page", "write_html"]
 
+MOST_TOPICS = 2000  # of a page
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -53,10 +54,15 @@ def html_page(
 
     Parameters
     ----------
+    summary : of more than 2000 topics, the page shows the largest
     title, subtitle : at the top of the page
     figures : further figures to show, {label: value}
     author_noun : what to call authors, in the plural
     """
+    all_figures = {**_figures(summary), **(figures or {})}
+    if len(summary.topics) > MOST_TOPICS:
+        all_figures["topics"] += f", the {MOST_TOPICS:,} largest on this page"
+        summary = summary.largest(MOST_TOPICS)
     try:
         bokeh = bokeh_scripts()
     except MissingExtra:
@@ -71,7 +77,7 @@ def html_page(
         summary=summary,
         title=title,
         subtitle=subtitle,
-        figures={**_figures(summary), **(figures or {})},
+        figures=all_figures,
         author_noun=author_noun,
         curve=curve,
         drawing=Inert("" if curve is None else curve.svg),

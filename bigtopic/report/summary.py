@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,9 +13,10 @@ from bigtopic.errors import SettingError, VocabularyMismatch, argument
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
-from bigtopic.evaluation.source import TopicSource, labels_of, top_words, topics_of
+from bigtopic.evaluation.source import TopicSource, labels_of, names_of, top_words, topics_of
 from bigtopic.evaluation.subject import CorpusOrPath, Subject, documents_of
 from bigtopic.questions.groups import GroupShares
+from bigtopic.questions.words import shares_of
 from bigtopic.support import cards
 from bigtopic.support.numbers import is_whole
 
@@ -38,6 +39,7 @@ class Topic:
     documents : (document id, weight of the topic in it), largest first
     unused : whether the model does not use it, see `LDA.unused_topics_`; unknown, False, of other libraries' models
     label : what people call it, see `LDA.set_topic_labels`; "" if they have not said
+    rows : source rows of the documents
     """
 
     number: int
@@ -48,6 +50,7 @@ class Topic:
     documents: Sequence[tuple[str, float]] = ()
     unused: bool = False
     label: str = ""
+    rows: Sequence[int] = ()
 
     @property
     def npmi(self) -> float | None:
@@ -69,6 +72,7 @@ class Summary:
     source : the topics
     named : the documents that topics name, as a subject of the model; None without a corpus
     time, groups : shares of the topics over time and in groups of documents; None and empty if not asked for
+    share : of all topics of the model in the corpus, float64 (n_components,); None without a corpus
     """
 
     topics: Sequence[Topic]
@@ -81,6 +85,7 @@ class Summary:
     named: Subject | None = field(default=None, repr=False)
     time: GroupShares | None = field(default=None, repr=False)
     groups: Sequence[GroupShares] = field(default=(), repr=False)
+    share: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     @property
     def coherence(self) -> Coherence | None:
@@ -98,6 +103,22 @@ class Summary:
         measures = self.results.measures
         names = [name for topic in self.topics for name, score in topic.scores.items() if score is not None]
         return {name: measures[name].title if name in measures else name for name in dict.fromkeys(names)}
+
+    def largest(self, n: int) -> Summary:
+        """The n largest topics, in the same order, with the documents that these name."""
+        if len(self.topics) <= n:
+            return self
+        if any(topic.share is None for topic in self.topics):
+            sizes = -np.ones(len(self.topics)) if self.source is None else -shares_of(self.source)
+            kept = {*np.argsort(sizes, kind="stable")[:n].tolist()}
+            topics = [topic for topic in self.topics if topic.number in kept]
+        else:
+            topics = list(self.topics[:n])
+        named = self.named
+        if named is not None:
+            rows = {row for topic in topics for row in topic.rows}
+            named = replace(named, documents=named.corpus.select(rows=sorted(rows)))
+        return replace(self, topics=topics, named=named)
 
     @property
     def n_unused(self) -> int:
@@ -237,6 +258,7 @@ def summarise(
             documents[k],
             unused[k],
             labels[k],
+            () if corpus is None else prevalence.rows[k].tolist(),
         )
         for k in order
     ]
@@ -247,7 +269,10 @@ def summarise(
     columns = [by] if isinstance(by, str) else list(by)
     groups = [_shares_by(model, corpus, theta, column) for column in columns]
     over = None if time is None else _shares_by(model, corpus, theta, time, freq, date_format)
-    return Summary(topics, source.n_words, n_docs, n_tokens, results, history, source, named, over, groups)
+    shared = None if corpus is None else prevalence.share
+    return Summary(
+        topics, source.n_words, n_docs, n_tokens, results, history, source, named, over, groups, shared
+    )
 
 
 _MOST_GROUPS = 40
@@ -278,10 +303,9 @@ def _check_names(model: Any, source: TopicSource, corpus: Corpus) -> None:
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
     ids, probabilities = top_words(source, n)
-    names = source.vocabulary
     return [
-        [(str(names[int(i)]), float(p)) for i, p in zip(*own, strict=True)]
-        for own in zip(ids, probabilities, strict=True)
+        list(zip(words, values, strict=True))
+        for words, values in zip(names_of(source, ids), probabilities.tolist(), strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Pieces of HTML that notebooks show. Text is made safe here; long tables scroll, so that nothing is left out."""
+"""Pieces of HTML that notebooks show. Text is made safe here; long tables scroll, up to `MOST_ROWS`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from html import escape
 
 from bigtopic.wording import printable
 
-__all__ = ["card", "figures", "framed", "lines", "link", "scrolling", "shown"]
+__all__ = ["MOST_ROWS", "card", "figures", "framed", "lines", "link", "scrolling", "shown"]
 
+MOST_ROWS = 2000  # of a table in a notebook, which keeps all of them
 _LEFT = "style='text-align:left'"
 
 
@@ -38,10 +39,14 @@ def figures(values: Mapping[str, str]) -> str:
 
 
 def scrolling(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of any number of rows in a box that scrolls."""
+    """A table in a box that scrolls; of more than `MOST_ROWS` rows, the first, and how many there are."""
+    rows = list(rows)
+    more = len(rows) - MOST_ROWS
+    below = f"<p>and {more:,} more rows</p>" if more > 0 else ""
+    rows = rows[:MOST_ROWS]
     head = "".join(f"<th {_LEFT}>{shown(heading)}</th>" for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td {_LEFT}>{shown(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<div style='max-height:30em;overflow:auto'><table><tr>{head}</tr>{body}</table></div>"
+    return f"<div style='max-height:30em;overflow:auto'><table><tr>{head}</tr>{body}</table>{below}</div>"
 
 
 def lines(text: str) -> str:

@@ -129,7 +129,7 @@ def test_files_of_others_stay(opened, theta):
     assert (path / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("step", ["coded", "write_ids", "write_texts", "tally", "similarity"])
+@pytest.mark.parametrize("step", ["coded", "write_ids", "write_texts", "tally", "likeness"])
 def test_an_interrupted_one_leaves_nothing(opened, theta, step, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(module, step, interrupted)
@@ -160,7 +160,7 @@ module.index_of(bt.load_model(model), bt.open_corpus(corpus), theta, bt.open_top
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "step", ["coded", "new_array", "write_ids", "write_texts", "tally", "save_tally", "similarity", "drafted"]
+    "step", ["coded", "new_array", "write_ids", "write_texts", "tally", "save_tally", "likeness", "drafted"]
 )
 def test_a_killed_one_leaves_nothing_that_stays(opened, model, asked, theta, tmp_path, step):
     model.save(tmp_path / "model.zarr")

@@ -160,5 +160,6 @@ def test_one_topic_has_no_hierarchy():
 
 def test_a_tree_of_a_thousand_levels_is_refused_for_its_height_not_its_depth():
     with pytest.raises(SettingError, match="inches high"):
-        plots.draw("hierarchy", np.ones((1200, 6)))
+        plots.draw("hierarchy", np.ones((1200, 6)), n_topics=1200)
+    assert plots.draw("hierarchy", np.ones((1200, 6))).axes  # the largest of them
     assert plots.draw("hierarchy", np.ones((500, 2))).axes

@@ -27,6 +27,7 @@ from bigtopic.questions.documents import (
     selected,
     topics_of_document,
     with_text,
+    with_tokens,
     word_topics,
 )
 from bigtopic.questions.groups import (
@@ -50,6 +51,8 @@ class DocumentQuestions(TopicQuestions):
     With `theta` nothing is inferred again: it takes a pass over the store, and memory for a batch. `X` then adds
     what the store has not: text, authors, words. Without `theta`, the topics of the last documents stay in memory, if
     they take at most 64 MiB. `where` is what `Corpus.select` takes, as a mapping, such as {"year": slice(2000, None)}.
+
+    Of a model of very many topics, a document has shares of those alone of which it has tokens.
     """
 
     _last_topics: LastTopics | None = None
@@ -189,7 +192,7 @@ class DocumentQuestions(TopicQuestions):
         if theta is not None:
             shares = self._stored(theta, storage_options).row_of(str(document_id))
         elif found is not None:
-            shares = self.transform(corpus.select(rows=[found.row]))[0].astype(np.float64)
+            shares = self._shares_of(corpus.select(rows=[found.row]))
         else:
             raise SettingError("give X, the corpus of the document, or theta, a store with its topics")
         own = pieces = None
@@ -245,14 +248,15 @@ class DocumentQuestions(TopicQuestions):
             When there is no such column, or it does not hold what `freq` or `bins` need.
         """
         columns, how = columns_to_group(column), {"freq": freq, "bins": bins, "date_format": date_format}
-        found = self._over_groups(columns, X, theta, how, where, storage_options)
         wanted = self._topics(topics)
+        only = None if topics is None else wanted
+        found = self._over_groups(columns, X, theta, how, where, storage_options, only)
         labels, n_groups = self._labels_of(wanted), len(found["groups"])
         others: dict[str, Any] = {
             "topic": wanted * n_groups,
             "label": labels * n_groups,
-            "share": found["share"][:, wanted].ravel(),
-            "standard_error": found["standard_error"][:, wanted].ravel(),
+            "share": found["share"].ravel(),
+            "standard_error": found["standard_error"].ravel(),
             "n_documents": np.repeat(found["n_documents"], len(wanted)),
         }
         values = [found["groups"]] if len(columns) == 1 else zip(*found["groups"], strict=True)
@@ -296,13 +300,24 @@ class DocumentQuestions(TopicQuestions):
         *,
         theta: Any = None,
         where: Mapping[str, Any] | None = None,
+        topics: Iterable[int] | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
         """Pearson's correlation of the shares of topics over documents, (n_components, n_components).
 
         See `documents` for X, theta and where. What a store keeps of a document is scaled to sum to 1.
+
+        Parameters
+        ----------
+        topics : only these, (n_topics, n_topics); None for all
+
+        Raises
+        ------
+        SettingError
+            When there is no such topic, or the machine has no room for two numbers for each pair of topics.
         """
-        return square(correlation(self._theta(X, theta, where, storage_options)))
+        wanted = None if topics is None else self._topics(topics)
+        return square(correlation(self._theta(X, theta, where, storage_options), wanted), wanted)
 
     def _over_groups(
         self,
@@ -312,11 +327,12 @@ class DocumentQuestions(TopicQuestions):
         how: Mapping[str, Any],
         where: Mapping[str, Any] | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        topics: Sequence[int] | None = None,
     ) -> dict[str, Any]:
-        """Shares of all topics, see `over_groups`; `how` has the further arguments of `grouping`."""
+        """Shares of topics, see `over_groups`; `how` has the further arguments of `grouping`."""
         corpus = self._opened(X)
         source = self._theta(corpus, theta, where, storage_options)
-        return over_groups(source, grouping(source, columns, corpus, **how), columns)
+        return over_groups(source, grouping(source, columns, corpus, **how), columns, topics)
 
     def _group_shares(
         self,
@@ -365,29 +381,36 @@ class DocumentQuestions(TopicQuestions):
 
         return Theta(corpus, self._fitted().n_components, pieces, None, False)
 
-    def _topics_to_ask(self, corpus: Any) -> Iterator[np.ndarray]:
-        """Topics of documents in stored order, float32 (n, n_components) each; the last are remembered. Documents
-        without a known word have none."""
+    def _topics_to_ask(self, corpus: Any) -> Iterator[Any]:
+        """Topics of documents in stored order, (n, n_components) each: float32, or csr_matrix where topics are lists;
+        the last are remembered. Documents without a known word have none."""
         model = self._fitted()
+        are_lists = self.topic_source().lists() is not None
 
-        def infer() -> Iterator[np.ndarray]:
+        def infer() -> Iterator[Any]:
             prior = model.shares_without_words
             for piece in self._infer(corpus):
-                without = piece.n_tokens == 0
+                topics, without = piece.doc_topics, piece.n_tokens == 0
                 if (
                     prior is not None and without.any()
                 ):  # by its authors, a document without words may have topics
-                    same = np.isclose(piece.doc_topics, prior, rtol=SAME_SHARE, atol=0).all(axis=1)
-                    yield np.where((without & same)[:, None], np.float32(0), piece.doc_topics)
-                else:
-                    yield piece.doc_topics
+                    same = np.isclose(topics, prior, rtol=SAME_SHARE, atol=0).all(axis=1)
+                    topics = np.where((without & same)[:, None], np.float32(0), topics)
+                yield with_tokens(topics, prior) if are_lists and prior is not None else topics
 
         if "author" in model.axes:  # which the fingerprint of documents leaves out
             return infer()
         if self._last_topics is None:
             self._last_topics = LastTopics()
         key = id(model), json.dumps(model_identity(model)), corpus.fingerprint
-        return self._last_topics.pieces(key, 4 * corpus.n_docs * model.n_components, infer)
+        return self._last_topics.pieces(key, infer)
+
+    def _shares_of(self, corpus: Any) -> np.ndarray:
+        """Topics of the one document of a corpus, float64 (n_components,)."""
+        topics, prior = self.transform(corpus), self._fitted().shares_without_words
+        if self.topic_source().lists() is None or prior is None:
+            return np.asarray(topics[0], np.float64)
+        return np.asarray(with_tokens(topics, prior).toarray()[0])
 
     def _opened(self, X: Any) -> Any:
         return None if X is None else self._documents(X)

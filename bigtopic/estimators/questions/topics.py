@@ -15,7 +15,7 @@ from bigtopic.evaluation.source import topics_of
 from bigtopic.questions import compare, words
 from bigtopic.questions.compare import TopicTree, tree_of
 from bigtopic.questions.labels import checked_label
-from bigtopic.questions.maps import places
+from bigtopic.questions.maps import topic_places
 from bigtopic.questions.table import frame
 from bigtopic.questions.words import top_labels, topics_of_words
 
@@ -77,16 +77,16 @@ class TopicQuestions(TopicInference):
         table of topic, label, other, other_label and similarity ("hellinger" or "cosine", from 0 to 1)
         """
         require_positive("n", n)
-        scores = compare.similarity(self.topic_source(), measure=measure)
+        wanted = None if topic is None else self._topic(topic)
+        first, second, scores = compare.similar_topics(self.topic_source(), wanted, n, measure)
         labels = self.topic_labels_
-        first, second = compare.similar_pairs(scores, None if topic is None else self._topic(topic), n)
         return frame(
             {
                 "topic": first,
                 "label": [labels[k] for k in first],
                 "other": second,
                 "other_label": [labels[k] for k in second],
-                "similarity": scores[first, second],
+                "similarity": scores,
             }
         )
 
@@ -124,13 +124,26 @@ class TopicQuestions(TopicInference):
         table of topic, label, x, y, share (of the tokens the model has learned from) and unused
         """
         source = self.topic_source()
-        x, y = places(1 - compare.similarity(source, measure=measure)).T
+        x, y = topic_places(source, measure).T
         own = {"x": x, "y": y, "share": words.shares_of(source), "unused": source.unused}
         return frame({"topic": range(source.n_components), "label": self.topic_labels_, **own})
 
-    def topic_tree(self, measure: str = "hellinger") -> TopicTree:
-        """The hierarchy of the topics by how alike their words are; its `cut(n)` gives groups for `merge_topics`."""
-        return tree_of(compare.similarity(self.topic_source(), measure=measure), self.topic_labels_)
+    def topic_tree(self, measure: str = "hellinger", topics: Iterable[int] | None = None) -> TopicTree:
+        """The hierarchy of the topics by how alike their words are; its `cut(n)` gives groups for `merge_topics`.
+
+        Parameters
+        ----------
+        topics : only these; None for all
+
+        Raises
+        ------
+        SettingError
+            When there is no such topic or measure, or the machine has no room for 16 bytes for each pair of topics.
+        """
+        wanted = None if topics is None else sorted({*self._topics(topics)})
+        distances = compare.distances_of_pairs(self.topic_source(), measure, wanted)
+        labels = self.topic_labels_ if wanted is None else self._labels_of(wanted)
+        return tree_of(distances, labels, wanted)
 
     def merge_topics(self, groups: Iterable[Iterable[int]]) -> Self:
         """A new model in which the topics of each group are one; this model stays as it is.

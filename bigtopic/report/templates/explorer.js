@@ -111,7 +111,7 @@ class Application extends Explorer {
       this.edited = this.state.topic;
       byId("label").value = chosen.label;
       byId("other").replaceChildren(element("option", { value: "" }, "choose a topic"),
-        ...this.ordered.filter((topic) => topic !== chosen).map((topic) =>
+        ...this.ordered.slice(0, MOST_OTHERS).filter((topic) => topic !== chosen).map((topic) =>
           element("option", { value: topic.topic }, `${topic.topic} ${printable(this.name(topic.topic))}`)));
     }
     await super.render();
@@ -136,6 +136,7 @@ class Application extends Explorer {
 }
 
 const MOST_CARDS = 200;
+const MOST_OTHERS = 2000;  // topics to merge with, first in the order that was chosen
 
 function showFigures(model) {
   byId("figures").replaceChildren(...Object.entries(model.figures).map(([name, value]) =>

@@ -342,6 +342,7 @@ function onTheme(draw) {
 }
 
 const MOST_NUMBERS = 80;  // that can be read beside one another
+const MOST_CIRCLES = 2000;  // the largest
 const TOUCH = "* { touch-action: pan-y pinch-zoom !important; }";
 
 // Topics as circles whose area is their share; a word or document that is chosen colours those it belongs to.
@@ -351,8 +352,8 @@ class TopicMap {
     onTheme(() => this.draw(this.topics));
   }
 
-  async draw(topics) {
-    this.topics = topics;
+  async draw(all) {
+    const topics = this.topics = all.length > MOST_CIRCLES ? [...all].sort((a, b) => b.size - a.size).slice(0, MOST_CIRCLES) : all;
     if (!this.place || topics.some((topic) => topic.x === null)) return;
     const { ink, deep } = this.colours = colours();
     const span = (axis) => Math.max(...topics.map((topic) => topic[axis])) - Math.min(...topics.map((topic) => topic[axis]));

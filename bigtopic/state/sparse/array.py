@@ -119,15 +119,12 @@ class SparseArray(LazyArray):
         self.sums = np.maximum(whole - lost, 0.0)  # where all was dropped, rounding
         self.dropped += float((whole - self.sums).sum())
 
-    def begin(self, rows: Any, statistics: Any) -> None:
-        """As `LazyArray.begin`; of a dense array without what a topic gives to every word, which is the prior's."""
+    def begin(self, rows: Any, statistics: np.ndarray) -> None:
+        """As `LazyArray.begin`, without what a topic gives to every word: that is the prior's."""
         from scipy.sparse import csr_array
 
         known = np.arange(self.n_rows)[rows]
-        if isinstance(statistics, np.ndarray):
-            statistics = statistics - statistics.min(axis=0, initial=np.inf)
-        few = csr_array(statistics)
-        few.sort_indices()
+        few = csr_array(statistics - statistics.min(axis=0, initial=np.inf))
         lengths = np.zeros(self.n_rows, np.int64)
         lengths[known] = np.diff(few.indptr)
         self.raw = SparseRows(

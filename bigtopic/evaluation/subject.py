@@ -307,8 +307,8 @@ class Inference:
     source : the topics
     id_map : the model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree
     n_words : of the corpus
-    by_method : the inference of the model's method, in place of the fold-in, for what is no comparison of models: where
-        topics are lists, since the fold-in visits all topics
+    by_method : the inference of the model's method, in place of the fold-in, where models are not compared and topics
+        are lists: the fold-in visits all topics
     """
 
     source: TopicSource

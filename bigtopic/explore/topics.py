@@ -27,7 +27,7 @@ _TOPICS_OF_WORD = 5
 def likeness(source: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Similarity of the topics, (n_topics, n_topics), and their places on a map, (n_topics, 2).
 
-    None for the similarity where topics are lists: it takes less time to compute that of one topic than memory for all.
+    None for the similarity where topics are lists: it is then computed for one topic when it is asked for.
     """
     if lists_of(source) is not None:
         return None, topic_places(source)

@@ -184,8 +184,9 @@ def _weights(weights: Weights, words: list[str]) -> Iterator[str]:
 
 
 def _keys(model: LDA) -> Iterator[str]:
-    for k, alpha in enumerate(model.doc_topic_prior_.tolist()):
-        yield f"{k}\t{alpha}\t{' '.join(word for word, _ in model.show_topic(k, _N_KEYS))}\n"
+    topics = model.topics(_N_KEYS)
+    for k, (alpha, words) in enumerate(zip(model.doc_topic_prior_.tolist(), topics, strict=True)):
+        yield f"{k}\t{alpha}\t{' '.join(word for word, _ in words)}\n"
 
 
 def _doc_topics(model: LDA, corpus: Any) -> Iterator[str]:

@@ -25,7 +25,16 @@ from bigtopic.state.contract.kernels import check_doc_topics
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block, Docs, Kernel
 
-__all__ = ["Inferred", "in_order", "infer", "inferring", "keyed_by_content", "topics_of_block", "work_of"]
+__all__ = [
+    "Inferred",
+    "in_order",
+    "infer",
+    "inferring",
+    "keyed_by_content",
+    "topics_in_slices",
+    "topics_of_block",
+    "work_of",
+]
 
 _AUTHOR = np.uint64(1 << 63)  # distinguishes an author from a word
 _TOPICS = 1 << 24  # documents x topics at once: 64 MiB
@@ -132,14 +141,16 @@ def work_of(model: TopicModel, corpus: Any) -> Work:
 
 def topics_of_block(block: Block, arrays: Any, work: Work, seed: int = 0) -> np.ndarray:
     """Topics of each document of a block, float32 (n_docs, n_components), the same as from `infer`."""
+    found = list(topics_in_slices(block, arrays, work, seed))
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def topics_in_slices(block: Block, arrays: Any, work: Work, seed: int = 0) -> Iterator[np.ndarray]:
+    """The same, of some of the documents at a time."""
     block = in_order(block, work.id_maps)
     step = _most_docs(work, len(block.words) / max(1, block.n_docs))
-    if step >= block.n_docs:
-        return _doc_topics(block, arrays, work, seed)
-    topics = np.empty((block.n_docs, work.hyper.n_components), np.float32)
-    for start in range(0, block.n_docs, step):
-        topics[start : start + step] = _doc_topics(block[start : start + step], arrays, work, seed)
-    return topics
+    for start in range(0, max(1, block.n_docs), step):
+        yield _doc_topics(block[start : start + step] if block.n_docs > step else block, arrays, work, seed)
 
 
 def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bigtopic.corpus.memory import from_block
 from bigtopic.corpus.order import checked_seed, source_order
-from bigtopic.inference.infer import topics_of_block, work_of
+from bigtopic.inference.infer import topics_in_slices, work_of
 from bigtopic.parallel.cluster import held
 from bigtopic.parallel.workers import new_name
 from bigtopic.state.model import TopicModel
@@ -58,7 +58,14 @@ def _no_topics(model: TopicModel) -> np.ndarray:
 
 def _of_block(shared: Any, block: Any) -> Any:
     arrays, work, seed, finish = shared
-    return finish(topics_of_block(block, arrays, work, seed))
+    found = [finish(topics) for topics in topics_in_slices(block, arrays, work, seed)]
+    if len(found) == 1:
+        return found[0]
+    if isinstance(found[0], np.ndarray):
+        return np.concatenate(found)
+    from scipy.sparse import vstack
+
+    return vstack(found, format="csr")
 
 
 def _of_partition(chunk: Any, shared: Any, data: Any) -> Any:

@@ -2,7 +2,7 @@
 means and correlation of topics, the documents that are most about a topic, the topics of one document and its words.
 
 All cost one pass; the correlation takes n_components^2 numbers. Of very many topics, which are lists, a document has
-few: those of which it has no tokens, only what the prior gives to each, are left out of its shares.
+few: topics of which it has no tokens, only what the prior gives to each, are left out of its shares.
 """
 
 from __future__ import annotations

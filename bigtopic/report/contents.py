@@ -2,7 +2,7 @@
 
 A page holds everything that it shows: the words of each topic that are among the best at some relevance, the topics of
 the most frequent words, and the texts of the documents that its topics name. Of topics that are lists, it costs the
-lists, and for each topic shown those of its words.
+lists, and for each topic shown the lists of its words.
 """
 
 from __future__ import annotations
@@ -78,9 +78,10 @@ def contents(summary: Summary) -> dict[str, Any]:
         sizes, shown = _sizes(summary, source), np.zeros(source.n_components, bool)
         shown[numbers] = True
         plane, alike = _likeness(source, sorted(numbers))
+        others = np.flatnonzero(shown)
         for k, scores in alike:
-            order = [j for j in np.argsort(-scores, kind="stable").tolist() if j != k and shown[j]]
-            found["similar"][k] = [(j, scores[j]) for j in order[:_SIMILAR]]
+            order = others[np.argsort(-scores[others], kind="stable")[: _SIMILAR + 1]].tolist()
+            found["similar"][k] = [(j, scores[j]) for j in order if j != k][:_SIMILAR]
         for own, words in zip(topics, relevant_words(source, _WORDS, sizes, numbers), strict=True):
             k = own["topic"]
             own["words"], own["size"], (own["x"], own["y"]) = words, sizes[k], plane[k]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -97,7 +98,7 @@ class Summary:
         """The held-out score on the test documents, or None."""
         return cast("LogPredictive | None", self.results.get("log-predictive"))
 
-    @property
+    @cached_property
     def score_titles(self) -> dict[str, str]:
         """{name: title} of the measures that score some topic."""
         measures = self.results.measures

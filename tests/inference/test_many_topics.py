@@ -91,3 +91,12 @@ def test_what_is_kept_for_each_topic_follows_the_array(model, corpus):
     array = other._fitted().topic_words
     array.set_prior(array.prior * 50)
     assert other.transform(corpus).tobytes() != after.tobytes()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_blocks_of_a_lazy_array_are_made_in_slices(sparse, model, corpus, monkeypatch):
+    known = model.transform(corpus, sparse=sparse)
+    monkeypatch.setattr(module, "_TOPICS", 7 * N_TOPICS)
+    found = model.transform(corpus, sparse=sparse, lazy=True).compute()
+    assert type(found) is type(known) and found.shape == known.shape
+    assert (found != known).sum() == 0

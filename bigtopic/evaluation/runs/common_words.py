@@ -89,7 +89,7 @@ class CommonWords:
         return getattr(self.source, "labels", None)
 
     def lists(self, ids: np.ndarray | None = None) -> Lists | None:
-        """Where the source has lists, those of these words (all for None)."""
+        """The lists of these words (all for None), where the source has lists."""
         lists = lists_of(self.source, self.ids if ids is None else self.ids[ids])
         if lists is None:
             return None

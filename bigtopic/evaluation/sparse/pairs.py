@@ -65,7 +65,7 @@ class Products:
         """The products of topics of the first with all of the other, float64 (n_topics, n_components of the other).
 
         topics : ascending
-        above : of one model, with those of higher numbers alone; the others are not products
+        above : of one model, with topics of higher numbers alone; the other numbers are not products
         """
         one, other = self._one, self._other
         found = np.zeros((len(topics), self.shape[1]))

@@ -32,8 +32,15 @@ N_COMPONENTS, N_WORDS, BATCH = 3, 12, 7
 COUNTS = np.random.default_rng(4).poisson(0.6, (20, N_WORDS))
 FEW = {"max_sweeps": 3, "n_iter": 10, "max_doc_update_iter": 10, "burn_in": 0, "samples": 2, "sweeps": 1}
 # Online EM begins with nothing, of which the mean is even.
+
+
+def mean(weights):
+    return weights / weights.sum(axis=0) if weights.any() else np.ones_like(weights)
+
+
 VIEWS = {
-    "mean": lambda weights: weights / weights.sum(axis=0) if weights.any() else np.ones_like(weights),
+    "mean": mean,
+    "sparse_mean": mean,
     "expected_log": lambda weights: np.exp(psi(weights) - psi(weights.sum(axis=0))),
     "counts": lambda weights: weights,
     "stored": lambda weights: weights,

@@ -167,8 +167,8 @@ def _concurrent(model: TopicModel, kernel: Kernel, corpus: Any, batch_size: int 
 
 def _candidates(model: TopicModel) -> int | None:
     """Topics that an entry has statistics of, at most, where params have sparse rows; None elsewhere."""
-    n: int = model.options.get("candidates", model.n_components)
-    return min(n, model.n_components) if _is_sparse(model) else None
+    limits = [model.options[name] for name in ("candidates", "kept") if name in model.options]
+    return min(limits, default=model.n_components) if _is_sparse(model) else None
 
 
 def _is_sparse(model: TopicModel) -> bool:

@@ -150,8 +150,8 @@ def test_updates_of_few_documents_begin_from_the_same_params(corpus):
 
 @sparse_rows
 def test_the_statistics_of_an_exchange_are_as_large_as_candidates_make_them(corpus, monkeypatch):
-    """Not as all topics would."""
-    n_bytes = 8 * 32 * corpus.nnz / corpus.n_docs * 3
+    """Those that remain, and not all topics."""
+    n_bytes = 8 * 8 * corpus.nnz / corpus.n_docs * 3
     monkeypatch.setattr(exchanges, "BYTES", 4 * n_bytes)
     assert make_run(new(corpus), corpus, batch_size=3, slice_size=3, order="shuffled").plan.concurrent == 4
     monkeypatch.setattr(exchanges, "BYTES", 3.9 * n_bytes)
@@ -265,7 +265,7 @@ def test_long_runs_of_so_many_topics_have_no_replicas_by_default(corpus, monkeyp
 @sparse_rows
 def test_the_forecast_of_a_round_counts_candidates(corpus):
     """Not all topics."""
-    for options, n_candidates in (({}, 32), ({"candidates": 8}, 8)):
+    for options, n_candidates in (({}, 8), ({"candidates": 4}, 4), ({"candidates": 16, "kept": 32}, 16)):
         model = new(corpus)
         model.options.update(options)
         run = make_run(model, corpus, batch_size=10, slice_size=None, order="shuffled")

@@ -83,7 +83,7 @@ def test_rarer_words_win_ties(docs, topic_words):
     chosen = candidates(
         words, np.ones_like(counts), np.eye(N_WORDS, N_COMPONENTS), {**FEW, "explored": 0}, 1, 1
     )
-    np.testing.assert_array_equal(chosen, np.sort(words[-6:]))
+    np.testing.assert_array_equal(np.sort(chosen), np.sort(words[-6:]))
 
 
 class Listed(NamedTuple):
@@ -133,8 +133,14 @@ def times(docs, factor):
     return replace(docs, counts=docs.counts * np.float32(factor))
 
 
+ALL_KEPT = {**FEW, "kept": 1000}
+ONE, MANY = {**ALL_KEPT, "candidates": 1}, {**ALL_KEPT, "candidates": 17, "explored": 0}
+SOME_KEPT = [{**FEW, "kept": 2}, {**FEW, "kept": 1}, {**MANY, "kept": 5}, {**MANY, "kept": 16}]
+FEW_SWEEPS = [{**MANY, "kept": 5, "max_doc_update_iter": n} for n in (1, 2, 3)]
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.3, 1e20])
-@pytest.mark.parametrize("options", [FEW, {**FEW, "candidates": 1}, {**FEW, "candidates": 17, "explored": 0}])
+@pytest.mark.parametrize("options", [ALL_KEPT, ONE, MANY, *SOME_KEPT, *FEW_SWEEPS])
 def test_lists_against_the_reference(options, factor, docs, listed):
     alpha = np.random.default_rng(3).uniform(0.01, 0.5, N_COMPONENTS)
     docs = times(docs, factor)
@@ -155,7 +161,7 @@ def test_lists_against_the_reference(options, factor, docs, listed):
 def test_lists_with_all_topics_as_candidates_are_cvb0(candidates, factor, tolerance, docs, listed):
     docs = times(docs, factor)
     plain = run(docs, listed.dense, kernel=kernels.load("cvb0"), mean_change_tol=tolerance)
-    every = run(docs, listed.lists, candidates=candidates, mean_change_tol=tolerance)
+    every = run(docs, listed.lists, candidates=candidates, kept=candidates, mean_change_tol=tolerance)
     np.testing.assert_allclose(every.doc_topics, plain.doc_topics, atol=1e-6)
     tokens = plain.stats["topic_words"][:, :N_COMPONENTS]
     np.testing.assert_allclose(table(every), tokens, atol=2e-6 * factor)

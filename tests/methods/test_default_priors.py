@@ -19,7 +19,7 @@ def value(formula, n_components):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["method"])
-@pytest.mark.parametrize("n_components", [1, 2, 10, 12, 50, 300])
+@pytest.mark.parametrize("n_components", [1, 2, 10, 12, 50, 300, 3000, 200_000])
 def test_formulas_are_the_priors(row, n_components):
     method = get(row["method"])
     shown = {spec.prior for spec in method.model.arrays.values()} - {None}
@@ -37,7 +37,7 @@ def test_formulas_are_the_priors(row, n_components):
         ("cgs", ("0.1", "0.03")),
         ("vb", ("1/K", "1/K")),
         ("svb", ("1/K", "0.01")),
-        ("online-cvb0", ("max(1/K, min(0.1, 5/K))", "max(1/K, 0.35/sqrt(K))")),
+        ("online-cvb0", ("max(1/K, min(0.1, 5/K))", "max(1/K, min(0.35/sqrt(K), 350/(K*sqrt(K))))")),
         ("g-oem", ("2/K", "0")),
         ("lds", ("0.01", "")),
         ("author-cvb", ("0.5", "0.1")),

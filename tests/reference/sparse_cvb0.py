@@ -2,7 +2,8 @@
 
 words (n,), counts (n,), topic_words (n_words, K) = p(word | topic), prior (K,), seed, row; row is the document's
 source row. Where a model has lists, topic_words are the weights of these, zeros elsewhere, and `rest` (K,) is what is
-added for all words alike.
+added for all words alike; there, with the option `kept`, at most twice as many topics are candidates, and after two
+sweeps, or all but one, those `kept` with most tokens remain.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ def infer(words, counts, topic_words, prior, options, seed=0, row=0, rest=0.0):
     chosen = candidates(words, counts, topic_words, options, seed, row, rest)
     topic_words = topic_words + rest
     mass, shares = prior[chosen].copy(), np.zeros((len(words), len(chosen)))
-    for _ in range(options["max_doc_update_iter"]):
+    n_sweeps, kept = options["max_doc_update_iter"], options.get("kept", len(chosen))
+    for sweep in range(n_sweeps):
+        if sweep == min(2, n_sweeps - 1) and kept < len(chosen):
+            best = np.argsort(prior[chosen] - mass, kind="stable")[:kept]
+            chosen, mass, shares = chosen[best], mass[best], shares[:, best]
         for i, (word, count) in enumerate(zip(words, counts, strict=True)):
             mass -= count * shares[i]
             weights = (mass + (count - 1) * shares[i]) * topic_words[word, chosen]
@@ -40,6 +45,7 @@ def candidates(words, counts, topic_words, options, seed, row, rest=0.0):
     n_components = topic_words.shape[1]
     if n_components <= 4 * options["candidates"]:
         return np.arange(n_components)
+    n_candidates = min(options["candidates"], 2 * options.get("kept", n_components))
     row_key, drawn = np.uint64(key(seed, row)), []
     for i in reversed(range(len(words))):
         listed, rests = topic_words[words[i]], np.broadcast_to(rest, n_components)
@@ -48,7 +54,7 @@ def candidates(words, counts, topic_words, options, seed, row, rest=0.0):
     numbers = range(len(words) * DRAWS, len(words) * DRAWS + options["explored"])
     drawn += [int(uniform(row_key, number) * n_components) for number in numbers]
     often = sorted(set(drawn), key=lambda topic: (-drawn.count(topic), drawn.index(topic)))
-    return np.sort(np.array(often[: options["candidates"]], int))
+    return np.array(often[:n_candidates], int)
 
 
 def draw(u, listed, rest):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from bigtopic.errors import ModelError
 from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.sparse import array as module
-from bigtopic.state.sparse.array import DROPPED, SparseArray
+from bigtopic.state.sparse.array import DROPPED, LEAST, SparseArray
 from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.state.views import take_view
 from bigtopic.types import AxisStats
@@ -154,9 +154,11 @@ def test_any_sequence_of_operations_equals_the_dense_one(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("prior", [0.3, "of topics"])
+@pytest.mark.parametrize("most", [LEAST, 0.02, np.inf])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_dropped_is_little_and_counted(prior, seed):
-    """Of the rows given, statistics below a part of the prior, and no others."""
+def test_what_is_dropped_is_little_and_counted(prior, most, seed, monkeypatch):
+    """Of the rows given, statistics below a part of the prior and below a number of tokens, and no others."""
+    monkeypatch.setattr(module, "LEAST", most)
     rng = np.random.default_rng(seed)
     array, mass, n_dropped = SparseArray.zeros(N_ROWS, N_COMPONENTS, axis="word"), 0.0, 0
     priors = np.full(N_COMPONENTS, 0.3) if prior == 0.3 else rng.uniform(0.01, 0.5, N_COMPONENTS)
@@ -168,7 +170,7 @@ def test_what_is_dropped_is_little_and_counted(prior, seed):
         expected, found, rows = before * decay, statistics(array), array.rows_of(ids)
         expected[rows] += weight * values
         given = np.isin(np.arange(N_ROWS), rows)[:, None]
-        least = DROPPED * array.with_padding(priors)
+        least = array.with_padding(np.minimum(DROPPED * priors, most))
         gone = (expected > 0) & (found == 0)
         np.testing.assert_allclose(found[~gone], expected[~gone], rtol=1e-6)
         assert (expected < least * (1 + 1e-6))[gone].all() and not (gone & ~given).any()
@@ -178,11 +180,12 @@ def test_what_is_dropped_is_little_and_counted(prior, seed):
         assert array.totals().sum() + array.dropped == pytest.approx(mass, rel=1e-12)
         assert array.dropped_share == pytest.approx(array.dropped / mass, rel=1e-12)
         np.testing.assert_allclose(array.totals(), found.sum(axis=0), rtol=1e-5, atol=1e-6 * mass)
-    assert n_dropped > 100 and 0 < array.dropped < mass
+    assert n_dropped > (0 if most == LEAST else 100) and 0 < array.dropped < mass
 
 
-def test_where_all_is_dropped_the_weights_are_the_prior():
+def test_where_all_is_dropped_the_weights_are_the_prior(monkeypatch):
     """Sums are differences; rounding leaves none below 0, which a scheme would be told of."""
+    monkeypatch.setattr(module, "LEAST", np.inf)
     rng = np.random.default_rng(0)
     array, mass = SparseArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=1e6), 0.0
     for _ in range(20):

@@ -3,7 +3,8 @@
     W_vk = r_k + e_vk        r_k the same for all words, e_vk > 0 of the topics in the list of v
 
 A draw in proportion to W_vk is one from the list with probability sum_k e_vk / sum_k W_vk, and else one from r.
-Statistics are lists, too: the responsibilities of all documents of a slice are kept, and added up word by word.
+Statistics are lists, too: the responsibilities of all documents of a slice are kept, and added up word by word. So that
+lists stay short, a document has few of its candidates in the end: those with most tokens after `FIRST` sweeps.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.support import buffers
 
-__all__ = ["infer", "shares", "statistics"]
+__all__ = ["FIRST", "infer", "shares", "statistics"]
 
+FIRST = 2  # sweeps over all candidates
 _LEAST = np.float32(1e-7)  # share of an entry: less than single precision tells from none
 
 
@@ -114,6 +116,30 @@ def _find(topics, start, stop, wanted, n, places):
 
 
 @inner
+def _take_best(j, n_words, n, candidates, prior, block, shares, mass, factors, of_best):
+    """Copy what document j has of its candidates with most tokens, most tokens first, to the arrays `of_best`, and to
+    the beginning of `candidates`. Returns how many they are."""
+    best_block, best_shares, best_mass, places, topics = of_best
+    tokens, n_best, zero = mass[j], min(n, places.shape[0]), mass.dtype.type(0)
+    for t in range(n):
+        last = factors[j] * shares[n_words - 1, j, t] if n_words > 0 else zero
+        tokens[t] += last - prior[candidates[t]]
+    for m in range(n_best):
+        best = 0
+        for t in range(1, n):
+            best = t if tokens[t] > tokens[best] else best
+        places[m], topics[m] = best, candidates[best]
+        best_mass[j, m] = tokens[best] + prior[candidates[best]]
+        tokens[best] = -np.inf
+    candidates[:n_best], best_mass[j, n_best:], factors[j] = topics[:n_best], zero, zero
+    for i in range(n_words):
+        best_block[i, j], best_shares[i, j] = zero, zero
+        for m in range(n_best):
+            best_block[i, j, m], best_shares[i, j, m] = block[i, j, places[m]], shares[i, j, places[m]]
+    return n_best
+
+
+@inner
 def _keep(j, counts, candidates, n, shares, inverses, prior, mass, tokens):
     """Keep the responsibilities of a document, in tokens, if there is room, and sum its mass anew, without errors of
     differences. Returns the tokens of words that no candidate knows."""
@@ -134,31 +160,39 @@ def _keep(j, counts, candidates, n, shares, inverses, prior, mass, tokens):
 @outer
 def infer(
     seed, rows, indptr, all_words, all_counts, lists, offset_sums, prior, n_explored, n_sweeps, tolerance,
-    sums, block, shares, tokens, candidates, n_found, masses,
+    sums, of_all, of_best, tokens, candidates, n_found, masses,
 ):  # fmt: skip
-    """Infer documents: `candidates` (n_docs, n) become the topics that each document can have, the first `n_found`;
-    `masses` likewise their prior and tokens; and `tokens` (n_entries, n), or of no entries, the responsibilities of
-    each, in tokens.
+    """Infer documents: the first `n_found` of `candidates` (n_docs, n_candidates) become the topics that each document
+    has; `masses` (n_docs, n_best) likewise their prior and tokens; and `tokens` (n_entries, n_best), or of no entries,
+    the responsibilities of each, in tokens.
+
+    Where `n_best` is less than `n_candidates`, so many remain after some sweeps. `of_all` and `of_best` (2, longest,
+    PAIR, width) are scratch, for weights and shares of all candidates and of those that remain.
 
     Returns sweeps, of all documents, and tokens of words that no candidate knows.
     """
-    n_docs, room, width, dtype = rows.shape[0], block.shape[0], block.shape[2], block.dtype
+    n_docs, room, dtype, n_best = rows.shape[0], of_all.shape[1], of_all.dtype, masses.shape[1]
     n_components, ends = offset_sums.shape[0], np.empty(lists.starts.shape[0] + 1, np.int64)
     places = np.empty(candidates.shape[1], np.int64)
     drawn, times = np.empty(room * DRAWS + n_explored, np.int64), np.zeros(n_components, np.int64)
     counts, inverses = np.empty((room, PAIR), dtype), np.empty((room, PAIR), dtype)
-    mass, before = np.empty((PAIR, width), dtype), np.empty((PAIR, width), dtype)
     left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
+    mass, before = np.empty((2, PAIR, of_all.shape[3]), dtype)
+    best_mass, best_before = np.empty((2, PAIR, of_best.shape[3]), dtype)
+    best_places, best_topics = np.empty(n_best, np.int64), np.empty(n_best, candidates.dtype)
+    some_go = n_best < candidates.shape[1]
+    n_first = min(FIRST, n_sweeps - 1) if some_go else n_sweeps
     sweeps, dropped, limit = 0, 0.0, tolerance * n_components
     by_length(indptr, order)  # a pair ends together
     _add_up_blocks(lists, ends, sums)
     for first in range(0, n_docs, PAIR):
-        n_pair = min(PAIR, n_docs - first)
-        left[:], factors[:], inverses[:] = 0, 0, 0
+        n_pair, lengths = min(PAIR, n_docs - first), np.zeros(PAIR, np.int64)
+        block, shares, last_mass = of_all[0], of_all[1], mass
+        factors[:], inverses[:] = 0, 0
         for j in range(n_pair):
             d = order[first + j]
-            start, stop = indptr[d], indptr[d + 1]
-            words, of_words, left[j] = all_words[start:stop], all_counts[start:stop], stop - start
+            own = slice(indptr[d], indptr[d + 1])
+            words, of_words, lengths[j] = all_words[own], all_counts[own], indptr[d + 1] - indptr[d]
             n_found[d] = _find_candidates(
                 key(seed, rows[d]), words, of_words, lists, ends, sums, offset_sums, n_explored, drawn, times,
                 candidates[d],
@@ -177,14 +211,36 @@ def infer(
                 shares,
                 mass,
             )
-        sweeps += sweeps_of_pair(
-            n_sweeps, limit, left, counts, block, shares, inverses, mass, factors, before
-        )
+        left[:] = lengths
+        sweeps += sweeps_of_pair(n_first, limit, left, counts, block, shares, inverses, mass, factors, before)
+        if some_go:
+            for j in range(n_pair):
+                d = order[first + j]
+                n_found[d] = _take_best(
+                    j, lengths[j], n_found[d], candidates[d], prior, block, shares, mass, factors,
+                    (of_best[0], of_best[1], best_mass, best_places, best_topics),
+                )  # fmt: skip
+            block, shares, last_mass = of_best[0], of_best[1], best_mass
+            left[:] = lengths
+            sweeps += sweeps_of_pair(
+                n_sweeps - n_first,
+                limit,
+                left,
+                counts,
+                block,
+                shares,
+                inverses,
+                best_mass,
+                factors,
+                best_before,
+            )
         for j in range(n_pair):
             d = order[first + j]
             own, n = slice(indptr[d], indptr[d + 1]), n_found[d]
-            dropped += _keep(j, all_counts[own], candidates[d], n, shares, inverses, prior, mass, tokens[own])
-            masses[d, :n] = mass[j, :n]
+            dropped += _keep(
+                j, all_counts[own], candidates[d], n, shares, inverses, prior, last_mass, tokens[own]
+            )
+            masses[d, :n] = last_mass[j, :n]
     return sweeps, dropped
 
 
@@ -251,7 +307,8 @@ def statistics(
 
 def shares(prior: np.ndarray, candidates: np.ndarray, n_found: np.ndarray, masses: np.ndarray) -> np.ndarray:
     """The topics of each document, (n_docs, n_components): prior and tokens, divided by their sum."""
-    found_topics = np.arange(candidates.shape[1]) < n_found[:, None]
+    candidates = candidates[:, : masses.shape[1]]
+    found_topics = np.arange(masses.shape[1]) < n_found[:, None]
     topics = np.broadcast_to(prior.astype(np.float32), (len(candidates), len(prior))).copy()
     topics[np.nonzero(found_topics)[0], candidates[found_topics]] = masses[found_topics]
     topics /= topics.sum(axis=1, keepdims=True)

@@ -12,9 +12,11 @@ Then, as in `cvb0`, for each distinct word v, with count c and responsibilities 
     a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
     N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
 
-Other topics have N_k = 0. In a dense model with at most `FEW` times as many topics as `candidates`, draws would cost
-more than they save: all are candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first
-step of expectation-maximisation from equal shares; that draws are few lets topics part sooner.
+Other topics have N_k = 0. Where topics are lists, a document has at most 2 `kept` candidates; after two sweeps (or all
+but one), the `kept` ones with most tokens remain, for the other sweeps and the statistics. In a dense model with at
+most `FEW` times as many topics as `candidates`, draws would cost more than they save: all are candidates, and the
+kernel is `cvb0`. The expected number of draws of a topic is the first step of expectation-maximisation from equal
+shares; that draws are few lets topics part sooner.
 
 Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
 sums over blocks of topics.
@@ -57,6 +59,7 @@ __all__ = ["FEW", "KERNEL", "run"]
 
 FEW = 4
 _AHEAD = 2  # words
+_PER_KEPT = 2  # candidates of a document, of each that remains
 
 
 @inner
@@ -246,7 +249,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
         When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
         whole number.
     """
-    n_sweeps, limit, n_components, n_candidates, n_explored = _options(hyper)
+    n_sweeps, limit, n_components, n_candidates, n_explored, _ = _options(hyper)
     if isinstance(view.arrays["topic_words"], Lists):
         return _run_on_lists(docs, view.arrays["topic_words"], hyper, seed)
     if n_candidates == 0:
@@ -266,19 +269,22 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 
 def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelResult:
     """As `run`, where topics are lists; statistics, too, where any are wanted."""
-    n_sweeps, limit, n_components, _, n_explored = _options(hyper)
-    n = min(whole_number(hyper.options, "candidates", 1), n_components)
+    n_sweeps, limit, n_components, _, n_explored, kept = _options(hyper)
+    n = min(whole_number(hyper.options, "candidates", 1), _PER_KEPT * kept, n_components)
+    n_best = min(kept, n)
     n_entries = len(docs.words) if hyper.statistics else 0
-    width, longest = -(-n // LANES) * LANES, max(1, int(np.diff(docs.indptr).max(initial=1)))
+    longest = max(1, int(np.diff(docs.indptr).max(initial=1)))
+    of_all, of_best = (
+        buffers.empty((2, longest, PAIR, -(-width // LANES) * LANES), np.float32) for width in (n, n_best)
+    )
     n_sums = int((lists.stops - lists.starts).sum()) // LANES + len(lists.starts)
     candidates, n_found = np.empty((docs.n_docs, n), np.int32), np.zeros(docs.n_docs, np.int32)
-    tokens, masses = buffers.empty((n_entries, n), np.float32), buffers.empty((docs.n_docs, n), np.float32)
+    tokens, masses = (buffers.empty((rows, n_best), np.float32) for rows in (n_entries, docs.n_docs))
     documents, prior = csr(docs, np.dtype(np.float32)), hyper.doc_topic_prior.astype(np.float32)
     sweeps, dropped = _lists.infer(
         int(seed), frozen(docs.rows, np.int64), *documents, lists,
         lists.offset_sums[:n_components], frozen(prior, np.float32), n_explored, n_sweeps, limit,
-        buffers.empty(n_sums, np.float32), *buffers.empty((2, longest, PAIR, width), np.float32), tokens,
-        candidates, n_found, masses,
+        buffers.empty(n_sums, np.float32), of_all, of_best, tokens, candidates, n_found, masses,
     )  # fmt: skip
     stats: dict[str, Any] = {}
     if hyper.statistics:
@@ -289,13 +295,15 @@ def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelRe
     )
 
 
-def _options(hyper: Hyper) -> tuple[int, float, int, int, int]:
-    """Sweeps, tolerance, topics, candidates or 0 for all, and topics drawn evenly. Raises SettingError like `run`."""
-    sweeps, candidates = (
-        whole_number(hyper.options, name, 1) for name in ("max_doc_update_iter", "candidates")
+def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int]:
+    """Sweeps, tolerance, topics, candidates or 0 for all, topics drawn evenly, and candidates that remain. Raises
+    SettingError like `run`."""
+    sweeps, candidates, kept = (
+        whole_number(hyper.options, name, 1) for name in ("max_doc_update_iter", "candidates", "kept")
     )
     n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0)
-    return sweeps, tolerance(hyper.options), n, 0 if n <= FEW * candidates else candidates, explored
+    few = 0 if n <= FEW * candidates else candidates
+    return sweeps, tolerance(hyper.options), n, few, explored, kept
 
 
 def _loop_options(hyper: Hyper) -> np.ndarray:
@@ -315,11 +323,13 @@ KERNEL = Kernel(
     views={"topic_words": "sparse_mean"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
-    options={**cvb0.KERNEL.options, "candidates": 32, "explored": 4},
+    options={**cvb0.KERNEL.options, "candidates": 32, "kept": 8, "explored": 4},
     meanings={
         **cvb0.KERNEL.meanings,
         "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as "
         "many",
+        "kept": "in models that keep lists of topics: candidates that remain after two sweeps over at most twice as "
+        "many, from 1",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

@@ -23,15 +23,16 @@ def _few_tokens(n_components: int) -> float:
     return max(1 / n_components, min(0.1, 5 / n_components))
 
 
-def _by_root(n_components: int) -> float:
-    """In the literature eta. Smaller for more topics, because each then has fewer words."""
-    least: float = 0.35 / n_components**0.5
-    return max(1 / n_components, least)
+def _few_words(n_components: int) -> float:
+    """In the literature eta. Smaller for more topics, because each then has fewer words; beyond a thousand topics, each
+    has few tokens, too, which the prior should not outnumber."""
+    root: float = n_components**0.5
+    return max(1 / n_components, min(0.35 / root, 350 / (n_components * root)))
 
 
 _FITTED = {
     "doc_topic_prior": Formula("max(1/K, min(0.1, 5/K))", _few_tokens),
-    "topic_word_prior": Formula("max(1/K, 0.35/sqrt(K))", _by_root),
+    "topic_word_prior": Formula("max(1/K, min(0.35/sqrt(K), 350/(K*sqrt(K))))", _few_words),
 }
 
 _kept = partial(Method, batch_size=20_000, slice_size=10_000, max_iter=100, init=_NOTHING, inference="cvb0")

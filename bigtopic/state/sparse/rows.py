@@ -16,7 +16,7 @@ from bigtopic.state.sparse.in_order import InOrder
 
 __all__ = ["SparseRows"]
 
-_SPARE = 4  # a full pool of which less than one part in so many is left behind grows, by one part in so many
+_SPARE = 8  # a full pool of which less than one part in so many is left behind grows, by one part in so many
 
 
 class SparseRows:
@@ -166,8 +166,9 @@ class SparseRows:
         given = ids, stats.indptr, stats.indices, stats.data, factor, least
         n = 0
         while True:
-            pool = self._starts, self.lengths, self._rooms, self._columns, self._values, self._end
-            n, self._end = _kernels.add_rows(n, *given, *pool, *row, lost)
+            n, self._end = _kernels.add_rows(
+                n, *given, self._starts, self.lengths, self._rooms, self._columns, self._values, self._end, *row, lost
+            )  # fmt: skip
             if n == len(ids):
                 return lost
             self._make_room(2 * self.n_columns)
@@ -183,8 +184,13 @@ class SparseRows:
             )
         if self._end + n > size:
             size += size // _SPARE + n
-            self._columns = _extended(self._columns[: self._end], size)
-            self._values = _extended(self._values[: self._end], size)
+            for name in ("_columns", "_values"):
+                pool = vars(self).pop(name)  # nothing else refers to it now, unless there are views
+                try:
+                    pool.resize(size)  # in place: large ones are not needed twice
+                except ValueError:
+                    pool = np.concatenate([pool, np.empty(size - len(pool), pool.dtype)])
+                setattr(self, name, pool)
 
     def fold(self, scale: np.ndarray) -> np.ndarray:
         """self[:, k] *= scale[k]; returns the sums of the columns, float64 (n_columns,)."""
@@ -213,9 +219,3 @@ class SparseRows:
         return SparseRows(
             np.concatenate([grown.lengths, more]), grown._columns, grown._values, self.n_columns
         )
-
-
-def _extended(values: np.ndarray, size: int) -> np.ndarray:
-    extended = np.empty(size, values.dtype)
-    extended[: len(values)] = values
-    return extended

@@ -42,6 +42,8 @@ def main() -> None:
     parser.add_argument("--topics", default="1000,10000")
     parser.add_argument("--rows", default="dense,sparse")
     parser.add_argument("--method", default="sparse-cvb0")
+    parser.add_argument("--eta", type=float, help="the prior of topics' words")
+    parser.add_argument("--kept", type=int, default=8, help="candidates of a document that remain")
     parser.add_argument(
         "--one", help="of these corpora, topics and rows, in this process, after so many passes"
     )
@@ -67,7 +69,8 @@ def main() -> None:
 def _run(given: argparse.Namespace, name: str, n_topics: int, rows: str) -> dict[str, float]:
     """The figures of both processes."""
     of = ["--corpora", name, "--topics", str(n_topics), "--rows", rows, "--folder", str(given.folder)]
-    of += ["--method", given.method]
+    of += ["--method", given.method, "--kept", str(given.kept)]
+    of += ["--eta", str(given.eta)] if given.eta is not None else []
     of += ["--data", str(given.data)] if given.data else []
     command = [sys.executable, "-m", "tests.benchmarks", "topics", *of, "--one"]
     _, short, whole = (
@@ -87,8 +90,9 @@ def _measured(given: argparse.Namespace, passes: int) -> dict[str, Any]:
     train, test = corpora.split(given.corpora, corpora.load(given.corpora, given.data, given.folder), 0)
     begun = time.process_time()
     model = LDA(
-        int(given.topics), method=given.method, max_iter=passes, n_threads=1, progress=False, random_state=0
-    )
+        int(given.topics), method=given.method, topic_word_prior=given.eta, max_iter=passes, random_state=0,
+        options={"kept": given.kept}, n_threads=1, progress=False,
+    )  # fmt: skip
     model.fit(train)
     seconds = time.process_time() - begun
     peak, array = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, model._fitted().topic_words

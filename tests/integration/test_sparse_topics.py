@@ -71,25 +71,28 @@ def dense_score(dense, corpus, held_out):
     return score
 
 
+@pytest.mark.parametrize("kept", [8, 32])
 @pytest.mark.parametrize("changed", [{}, {"n_threads": 2}, {"batch_size": None, "max_iter": 10}], ids=str)
-def test_the_score_is_that_of_dense_rows(changed, dense_score, corpus, held_out, many, monkeypatch):
+def test_the_score_is_that_of_dense_rows(changed, kept, dense_score, corpus, held_out, many, monkeypatch):
+    """Where all candidates remain; where eight do, it is no lower here."""
     settings = {**SETTINGS, **changed}
-    model = bt.LDA(**settings, options={"kept": 32}).fit(corpus)
+    model = bt.LDA(**settings, options={"kept": kept}).fit(corpus)
     array = topics(model)
     assert isinstance(array, SparseArray) and array.raw.nnz < 0.9 * N_WORDS * N_COMPONENTS
     if "batch_size" in changed:
         monkeypatch.undo()
         dense_score = bt.LDA(**settings).fit(corpus).score(held_out)
-    assert model.score(held_out) == pytest.approx(dense_score, abs=CLOSE)
+    if kept == 32:
+        assert model.score(held_out) == pytest.approx(dense_score, abs=CLOSE)
+    else:
+        assert model.score(held_out) > dense_score - CLOSE
     assert 0 < array.dropped_share < 0.01
     assert array.totals().sum() + array.dropped == pytest.approx(corpus.n_tokens, rel=1e-5)
 
 
-def test_few_candidates_remain(dense_score, corpus, held_out, many):
-    """Lists are shorter, and scores no lower."""
-    few, all_remain = (bt.LDA(**SETTINGS, options={"kept": n}).fit(corpus) for n in (8, 32))
-    assert topics(few).raw.nnz < 0.8 * topics(all_remain).raw.nnz
-    assert few.score(held_out) > dense_score - CLOSE
+def test_lists_are_shorter_where_few_candidates_remain(corpus, many):
+    few, all_remain = (topics(bt.LDA(**SETTINGS, options={"kept": n}).fit(corpus)) for n in (8, 32))
+    assert few.raw.nnz < all_remain.raw.nnz
 
 
 def test_threads_and_copies_have_the_same_bits(corpus, held_out, many):
@@ -172,10 +175,12 @@ def test_a_stream_scores_as_with_dense_rows(declared, corpus, held_out, many, mo
 
 
 def test_a_large_prior_leaves_topics_alike(corpus, held_out, many):
-    """Statistics below it are kept, but for the smallest."""
+    """Statistics smaller than it are kept, except tiny ones."""
     model = bt.LDA(**SETTINGS, topic_word_prior=1e4).fit(corpus)
-    assert topics(model).raw.nnz > 1000 and 0 < topics(model).dropped_share < 1e-3
-    np.testing.assert_allclose(model.get_topics(), 1 / N_WORDS, rtol=0.2)
+    array = topics(model)
+    assert array.raw.nnz > 1000 and 0 < array.dropped_share < 1e-3
+    largest = (array.raw[:] * array.scale).max()
+    np.testing.assert_allclose(model.get_topics(), 1 / N_WORDS, rtol=2 * largest / 1e4)
     assert model.score(held_out) == pytest.approx(-np.log(N_WORDS), abs=0.01)
 
 

@@ -156,6 +156,15 @@ def test_lists_against_the_reference(options, factor, docs, listed):
     assert {0, 1} <= set(docs.words) and result.info["dropped_tokens"] == 0
 
 
+def test_sweeps_over_those_that_remain_have_a_tolerance_of_their_own(docs, listed):
+    """Any change is below this one, so all and the best are swept twice."""
+    tolerant = run(docs, listed.lists, **{**MANY, "kept": 5, "max_doc_update_iter": 9}, mean_change_tol=1e9)
+    four = run(docs, listed.lists, **{**MANY, "kept": 5, "max_doc_update_iter": 4})
+    np.testing.assert_allclose(tolerant.doc_topics, four.doc_topics, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(table(tolerant), table(four), rtol=1e-4, atol=1e-6)
+    assert tolerant.info == four.info
+
+
 @pytest.mark.parametrize("candidates", [70, 1000])
 @pytest.mark.parametrize(("factor", "tolerance"), [(1.0, 0.0), (1.0, 0.02), (0.3, 0.0), (1e-9, 0.0)])
 def test_lists_with_all_topics_as_candidates_are_cvb0(candidates, factor, tolerance, docs, listed):

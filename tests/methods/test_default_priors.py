@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 
 import pytest
@@ -54,3 +55,9 @@ def test_the_priors_of_dual_methods_are_those_of_the_page():
     methods = [get(row["method"]) for row in table() if row["family"] == "dual"]
     priors = [method.prior(spec.prior, 7) for method in methods for spec in method.model.arrays.values()]
     assert set(priors) == {0.5} and len(priors) == 3 * len(methods)
+
+
+def test_the_prior_of_words_is_continuous_and_falls_faster_beyond_a_thousand_topics():
+    at = partial(get("auto").prior, "topic_word_prior")
+    assert at(1000) == 0.35 / sqrt(1000) and at(1001) == pytest.approx(at(1000), rel=2e-3)
+    assert at(10_000) == pytest.approx(3.5e-4) and at(1_000_000) == 1e-6

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from bigtopic.errors import ModelError
 from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.sparse import array as module
-from bigtopic.state.sparse.array import DROPPED, LEAST, SparseArray
-from bigtopic.state.sparse.rows import SparseRows
+from bigtopic.state.sparse.array import LEAST, SparseArray
+from bigtopic.state.sparse.rows import _SPARE, SparseRows
 from bigtopic.state.views import take_view
 from bigtopic.types import AxisStats
 
@@ -26,6 +26,7 @@ from reference import case
 N_ROWS, N_COMPONENTS = 12, 21
 N_COLUMNS = padded(N_COMPONENTS)
 DENSITIES = (0.0, 0.1, 0.5, 1.0)
+ONE, NONE = np.ones(N_COLUMNS, np.float32), np.zeros(N_COLUMNS, np.float32)
 
 
 def some_values(rng: np.random.Generator, n_rows: int) -> np.ndarray:
@@ -99,7 +100,7 @@ OTHERS = {"begin", "copy", "fold", "grow", "keep", "multiply", "reload", "set_pr
 @pytest.mark.parametrize("seed", range(10))
 def test_any_sequence_of_operations_equals_the_dense_one(seed, monkeypatch):
     """And an array whose rows have just been written, without room to grow, has the same bits after each of them."""
-    monkeypatch.setattr(module, "DROPPED", 0.0)
+    monkeypatch.setattr(module, "LEAST", 0.0)
     rng = np.random.default_rng(seed)
     array, dense = SparseArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=0.3), Dense(0.3)
     for _ in range(40):
@@ -170,7 +171,7 @@ def test_what_is_dropped_is_little_and_counted(prior, most, seed, monkeypatch):
         expected, found, rows = before * decay, statistics(array), array.rows_of(ids)
         expected[rows] += weight * values
         given = np.isin(np.arange(N_ROWS), rows)[:, None]
-        least = array.with_padding(np.minimum(DROPPED * priors, most))
+        least = array.with_padding(np.minimum(priors, most))
         gone = (expected > 0) & (found == 0)
         np.testing.assert_allclose(found[~gone], expected[~gone], rtol=1e-6)
         assert (expected < least * (1 + 1e-6))[gone].all() and not (gone & ~given).any()
@@ -210,8 +211,57 @@ def test_a_full_row_that_is_added_to_a_full_row_stays_in_its_place():
     full = np.ones((3, N_COLUMNS), np.float32)
     rows, ids = SparseRows.of(full, N_COLUMNS), np.arange(3, dtype=np.int32)
     for _ in range(9):
-        rows.add(ids, csr_array(full), np.ones(N_COLUMNS, np.float32), np.zeros(N_COLUMNS, np.float32))
+        rows.add(ids, csr_array(full), ONE, NONE)
     np.testing.assert_array_equal(rows[:], 10 * full)
+
+
+def three_columns(start: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows that have three of the columns."""
+    values = np.zeros((N_ROWS, N_COLUMNS), np.float32)
+    values[:, start : start + 3] = rng.uniform(1, 2, (N_ROWS, 3))
+    return values
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_pool_grows_in_place_unless_others_read_it(is_held):
+    rng, n_replaced = np.random.default_rng(0), 0
+    array = SparseArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=0.3)
+    expected = np.zeros((N_ROWS, N_COLUMNS), np.float32)
+    for start in range(0, N_COMPONENTS, 3):
+        expected += (values := three_columns(start, rng))
+        held = array.mean_lists(np.arange(N_ROWS), 0.0) if is_held else None
+        pool, size = id(array.raw._values), len(array.raw._values)
+        array.add(sparse(None, values))
+        n_replaced += id(array.raw._values) != pool
+        assert held is None or len(held.values) == size
+        np.testing.assert_array_equal(array.raw[:], expected)
+    assert (n_replaced > 0) == is_held
+
+
+@pytest.mark.parametrize("full", ["_values", "_columns"])
+def test_rows_that_memory_has_no_room_for_are_as_they_were(full, monkeypatch):
+    """Others have what was added; and when there is room again, rows grow."""
+    rng, extend = np.random.default_rng(0), SparseRows._extend
+    array = SparseArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=0.3)
+    array.add(sparse(None, first := three_columns(0, rng)))
+
+    def refused(self: SparseRows, name: str, size: int) -> None:
+        if name == full:
+            raise MemoryError
+        extend(self, name, size)
+
+    second = np.zeros_like(first)
+    for start in range(3, N_COMPONENTS, 3):
+        second += three_columns(start, rng)
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(SparseRows, "_extend", refused)
+        array.raw.add(np.arange(N_ROWS, dtype=np.int32), csr_array(second), ONE, NONE)
+    left = (array.raw[:] == first).all(axis=1)
+    expected = np.where(left[:, None], first, first + second)
+    np.testing.assert_array_equal(array.raw[:], expected)
+    array.raw.add(np.arange(N_ROWS, dtype=np.int32), csr_array(second), ONE, NONE)
+    np.testing.assert_array_equal(array.raw[:], expected + second)
+    assert left.any()
 
 
 def test_what_rows_leave_behind_is_reclaimed(monkeypatch):
@@ -224,7 +274,7 @@ def test_what_rows_leave_behind_is_reclaimed(monkeypatch):
         ids = rng.permutation(n_rows)[:20].astype(np.int32)
         array.add(sparse(ids, some_values(rng, 20)), decay=0.8)
         most = max(most, array.raw.nnz)
-    rooms, grown = 1.25 * most, 1.25 / 0.75
+    rooms, grown = 1.25 * most, (1 + 1 / _SPARE) / (1 - 1 / _SPARE)
     assert most > 1000 and array.raw.nbytes - smallest <= 8 * (grown * rooms + 2 * N_COLUMNS)
 
 
@@ -270,7 +320,7 @@ def test_an_array_of_sparse_rows_has_no_factors_of_rows():
 
 @pytest.mark.parametrize("prior", [0.3, 1e-20])
 def test_views_are_those_of_the_same_dense_array(prior, monkeypatch):
-    monkeypatch.setattr(module, "DROPPED", 0.0)
+    monkeypatch.setattr(module, "LEAST", 0.0)
     rng = np.random.default_rng(1)
     kinds, arrays = (SparseArray, LazyArray), {}
     drawn = [(some_values(rng, N_ROWS), rng.random()) for _ in range(3)]

@@ -4,7 +4,7 @@
 
 A draw in proportion to W_vk is one from the list with probability sum_k e_vk / sum_k W_vk, and else one from r.
 Statistics are lists, too: the responsibilities of all documents of a slice are kept, and added up word by word. So that
-lists stay short, a document has few of its candidates in the end: those with most tokens after `FIRST` sweeps.
+lists stay short, only the candidates with most tokens after a few sweeps remain.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.support import buffers
 
-__all__ = ["FIRST", "infer", "shares", "statistics"]
+__all__ = ["infer", "shares", "statistics"]
 
-FIRST = 2  # sweeps over all candidates
+_SWEEPS_OF_ALL = 2  # before the best candidates remain
 _LEAST = np.float32(1e-7)  # share of an entry: less than single precision tells from none
 
 
@@ -116,22 +116,28 @@ def _find(topics, start, stop, wanted, n, places):
 
 
 @inner
-def _take_best(j, n_words, n, candidates, prior, block, shares, mass, factors, of_best):
-    """Copy what document j has of its candidates with most tokens, most tokens first, to the arrays `of_best`, and to
-    the beginning of `candidates`. Returns how many they are."""
-    best_block, best_shares, best_mass, places, topics = of_best
-    tokens, n_best, zero = mass[j], min(n, places.shape[0]), mass.dtype.type(0)
+def _take_best(j, n_words, n, candidates, prior, block, shares, mass, factors, places, best):
+    """Keep the candidates of document j that have most tokens: their ids at the front of `candidates`, the most
+    frequent first, and what there is of them in `best`: block, shares and mass. Destroys `mass[j]`; the document is as
+    before a sweep. Returns how many remain."""
+    best_block, best_shares, best_mass, topics = best
+    n_best, zero = min(n, topics.shape[0]), mass.dtype.type(0)
     for t in range(n):
         last = factors[j] * shares[n_words - 1, j, t] if n_words > 0 else zero
-        tokens[t] += last - prior[candidates[t]]
+        mass[j, t] += last - prior[candidates[t]]  # its tokens
+        places[t] = t
     for m in range(n_best):
-        best = 0
-        for t in range(1, n):
-            best = t if tokens[t] > tokens[best] else best
-        places[m], topics[m] = best, candidates[best]
-        best_mass[j, m] = tokens[best] + prior[candidates[best]]
-        tokens[best] = -np.inf
-    candidates[:n_best], best_mass[j, n_best:], factors[j] = topics[:n_best], zero, zero
+        most = m
+        for t in range(m + 1, n):
+            more = mass[j, places[t]] - mass[j, places[most]]
+            if more > 0 or (more == 0 and places[t] < places[most]):
+                most = t
+        places[m], places[most] = places[most], places[m]
+        topics[m] = candidates[places[m]]
+        best_mass[j, m] = mass[j, places[m]] + prior[topics[m]]
+    factors[j] = zero
+    best_mass[j, n_best:] = zero
+    candidates[:n_best] = topics[:n_best]
     for i in range(n_words):
         best_block[i, j], best_shares[i, j] = zero, zero
         for m in range(n_best):
@@ -166,8 +172,9 @@ def infer(
     has; `masses` (n_docs, n_best) likewise their prior and tokens; and `tokens` (n_entries, n_best), or of no entries,
     the responsibilities of each, in tokens.
 
-    Where `n_best` is less than `n_candidates`, so many remain after some sweeps. `of_all` and `of_best` (2, longest,
-    PAIR, width) are scratch, for weights and shares of all candidates and of those that remain.
+    Where `n_best` is less than `n_candidates`, a document is reduced to its best `n_best` after `_SWEEPS_OF_ALL`
+    sweeps. `of_all` and `of_best` (2, longest, PAIR, width) are scratch, for weights and shares of all candidates and
+    of the best.
 
     Returns sweeps, of all documents, and tokens of words that no candidate knows.
     """
@@ -179,16 +186,15 @@ def infer(
     left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
     mass, before = np.empty((2, PAIR, of_all.shape[3]), dtype)
     best_mass, best_before = np.empty((2, PAIR, of_best.shape[3]), dtype)
-    best_places, best_topics = np.empty(n_best, np.int64), np.empty(n_best, candidates.dtype)
-    some_go = n_best < candidates.shape[1]
-    n_first = min(FIRST, n_sweeps - 1) if some_go else n_sweeps
+    lengths, best_topics = np.empty(PAIR, np.int64), np.empty(n_best, candidates.dtype)
+    prunes = n_best < candidates.shape[1]
+    n_first = min(_SWEEPS_OF_ALL, n_sweeps - 1) if prunes else n_sweeps
     sweeps, dropped, limit = 0, 0.0, tolerance * n_components
     by_length(indptr, order)  # a pair ends together
     _add_up_blocks(lists, ends, sums)
     for first in range(0, n_docs, PAIR):
-        n_pair, lengths = min(PAIR, n_docs - first), np.zeros(PAIR, np.int64)
-        block, shares, last_mass = of_all[0], of_all[1], mass
-        factors[:], inverses[:] = 0, 0
+        n_pair, block, shares, last_mass = min(PAIR, n_docs - first), of_all[0], of_all[1], mass
+        lengths[:], factors[:], inverses[:] = 0, 0, 0
         for j in range(n_pair):
             d = order[first + j]
             own = slice(indptr[d], indptr[d + 1])
@@ -213,12 +219,12 @@ def infer(
             )
         left[:] = lengths
         sweeps += sweeps_of_pair(n_first, limit, left, counts, block, shares, inverses, mass, factors, before)
-        if some_go:
+        if prunes:
             for j in range(n_pair):
                 d = order[first + j]
                 n_found[d] = _take_best(
-                    j, lengths[j], n_found[d], candidates[d], prior, block, shares, mass, factors,
-                    (of_best[0], of_best[1], best_mass, best_places, best_topics),
+                    j, lengths[j], n_found[d], candidates[d], prior, block, shares, mass, factors, places,
+                    (of_best[0], of_best[1], best_mass, best_topics),
                 )  # fmt: skip
             block, shares, last_mass = of_best[0], of_best[1], best_mass
             left[:] = lengths

@@ -59,7 +59,7 @@ __all__ = ["FEW", "KERNEL", "run"]
 
 FEW = 4
 _AHEAD = 2  # words
-_PER_KEPT = 2  # candidates of a document, of each that remains
+_CANDIDATES_PER_KEPT = 2
 
 
 @inner
@@ -270,7 +270,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelResult:
     """As `run`, where topics are lists; statistics, too, where any are wanted."""
     n_sweeps, limit, n_components, _, n_explored, kept = _options(hyper)
-    n = min(whole_number(hyper.options, "candidates", 1), _PER_KEPT * kept, n_components)
+    n = min(whole_number(hyper.options, "candidates", 1), _CANDIDATES_PER_KEPT * kept, n_components)
     n_best = min(kept, n)
     n_entries = len(docs.words) if hyper.statistics else 0
     longest = max(1, int(np.diff(docs.indptr).max(initial=1)))
@@ -302,8 +302,8 @@ def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int]:
         whole_number(hyper.options, name, 1) for name in ("max_doc_update_iter", "candidates", "kept")
     )
     n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0)
-    few = 0 if n <= FEW * candidates else candidates
-    return sweeps, tolerance(hyper.options), n, few, explored, kept
+    n_candidates = 0 if n <= FEW * candidates else candidates
+    return sweeps, tolerance(hyper.options), n, n_candidates, explored, kept
 
 
 def _loop_options(hyper: Hyper) -> np.ndarray:
@@ -327,9 +327,9 @@ KERNEL = Kernel(
     meanings={
         **cvb0.KERNEL.meanings,
         "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as "
-        "many",
-        "kept": "in models that keep lists of topics: candidates that remain after two sweeps over at most twice as "
-        "many, from 1",
+        "many; at most twice `kept` where topics are lists",
+        "kept": "where topics are lists, topics that a document keeps after two sweeps over at most twice as many "
+        "candidates, from 1",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

@@ -121,7 +121,7 @@ def _or_replicas(run: Run, n: int) -> str:
 
 
 NANOSECONDS_PER_ENTRY = 0.4  # distinct word of a document, for each topic and pass over them (`Kernel.cost`)
-NANOSECONDS_PER_CANDIDATE = 100.0  # in place of these, of each topic that is looked up in sparse rows
+NANOSECONDS_PER_CANDIDATE = 100.0  # in place of these, of each topic that remains where rows are sparse
 
 
 def round_seconds(run: Run) -> float:

@@ -216,8 +216,8 @@ class Footprint:
         return 8.0 * n_docs * self._plan.entries_per_doc * (self._run.work.n_candidates or 0)
 
     def _row_bytes(self, array: LazyArray) -> float:
-        """Bytes of a row of the params, on average; of a sparse one, when its documents have half of their candidates,
-        with the room that it has to grow."""
+        """Bytes of a row of the params, on average; of a sparse one, when its documents have half of the topics that
+        remain to them, with the room that it has to grow."""
         if not array.is_sparse:
             return array.n_columns * array.raw.itemsize
         half = (self._run.work.n_candidates or 0) / 2

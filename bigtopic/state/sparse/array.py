@@ -1,8 +1,8 @@
 """A global array of sparse rows: of many topics, most words have few.
 
 `weights = prior + scale[k] * raw[row, k]`, as of any `LazyArray`. Interpolation makes what is not seen again ever
-smaller, and would never forget it: of the rows that get statistics, those that then are below `DROPPED` of the prior,
-and below `LEAST`, are dropped, and counted.
+smaller, and would never forget it: in rows that get statistics, those that then are below both the prior and `LEAST`
+are dropped, and counted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.support import buffers
 from bigtopic.types import AxisStats, Lists
 
-__all__ = ["DROPPED", "SparseArray", "can_be_sparse"]
+__all__ = ["LEAST", "SparseArray", "can_be_sparse"]
 
-DROPPED, LEAST = 1.0, 5e-4  # of the prior, and tokens
+LEAST = 5e-4  # tokens; larger statistics are kept even where they are below the prior
 
 
 @dataclass
@@ -112,7 +112,7 @@ class SparseArray(LazyArray):
             raise ModelError("it gives factors of rows, which arrays of so many topics cannot have")
         self.decay(decay)
         scale = self.scale.astype(np.float32)
-        least = self.with_padding(np.minimum(DROPPED * self.prior[0], LEAST), np.float32) / scale
+        least = self.with_padding(np.minimum(self.prior[0], LEAST), np.float32) / scale
         lost = self.scale * self.raw.add(self.rows_of(stats.ids), values, self._factor(weight), least)
         added = np.bincount(values.indices, values.data, self.n_columns)
         whole = self.sums + weight * added

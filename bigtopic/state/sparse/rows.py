@@ -165,7 +165,7 @@ class SparseRows:
         row = np.empty(self.n_columns, np.int32), np.empty(self.n_columns, np.float32)
         given = ids, stats.indptr, stats.indices, stats.data, factor, least
         n = 0
-        while True:
+        while True:  # no variable refers to the pool, which could not grow in place
             n, self._end = _kernels.add_rows(
                 n, *given, self._starts, self.lengths, self._rooms, self._columns, self._values, self._end, *row, lost
             )  # fmt: skip
@@ -184,13 +184,18 @@ class SparseRows:
             )
         if self._end + n > size:
             size += size // _SPARE + n
-            for name in ("_columns", "_values"):
-                pool = vars(self).pop(name)  # nothing else refers to it now, unless there are views
-                try:
-                    pool.resize(size)  # in place: large ones are not needed twice
-                except ValueError:
-                    pool = np.concatenate([pool, np.empty(size - len(pool), pool.dtype)])
-                setattr(self, name, pool)
+            self._extend("_values", size)
+            self._extend("_columns", size)  # last, since it is the one that tells how much room there is
+
+    def _extend(self, name: str, size: int) -> None:
+        """In place, since a large pool would not fit twice; where others read it, elsewhere."""
+        pool = vars(self).pop(name)
+        try:
+            pool.resize(size)  # refuses an array that anything else refers to
+        except ValueError:
+            pool = np.concatenate([pool, np.empty(size - len(pool), pool.dtype)])
+        finally:
+            setattr(self, name, pool)
 
     def fold(self, scale: np.ndarray) -> np.ndarray:
         """self[:, k] *= scale[k]; returns the sums of the columns, float64 (n_columns,)."""

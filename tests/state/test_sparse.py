@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from bigtopic.errors import ModelError
 from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.sparse import array as module
+from bigtopic.state.sparse import rows as module_of_rows
 from bigtopic.state.sparse.array import LEAST, SparseArray
 from bigtopic.state.sparse.rows import _SPARE, SparseRows
 from bigtopic.state.views import take_view
@@ -262,6 +263,27 @@ def test_rows_that_memory_has_no_room_for_are_as_they_were(full, monkeypatch):
     array.raw.add(np.arange(N_ROWS, dtype=np.int32), csr_array(second), ONE, NONE)
     np.testing.assert_array_equal(array.raw[:], expected + second)
     assert left.any()
+
+
+@pytest.mark.parametrize("raised", [MemoryError, KeyboardInterrupt])
+def test_sums_fit_the_rows_after_an_addition_that_ended_early(raised, monkeypatch):
+    rng, add_rows = np.random.default_rng(0), module_of_rows._kernels.add_rows
+    array = SparseArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=0.3)
+    array.add(sparse(None, three_columns(0, rng)))
+
+    def ends_early(*given):
+        add_rows(*given)
+        raise raised
+
+    with monkeypatch.context() as patch, pytest.raises(raised):
+        patch.setattr(module_of_rows._kernels, "add_rows", ends_early)
+        array.add(sparse(None, three_columns(3, rng)))
+    for start in range(6, N_COMPONENTS, 3):  # nothing is overwritten that was added
+        np.testing.assert_allclose(array.totals(), statistics(array).sum(axis=0), rtol=1e-6)
+        before = array.raw[:]
+        array.add(sparse(None, added := three_columns(start, rng)))
+        np.testing.assert_array_equal(array.raw[:], before + added)
+    assert array.raw.first_out_of_order(N_COMPONENTS) is None
 
 
 def test_what_rows_leave_behind_is_reclaimed(monkeypatch):

@@ -329,7 +329,7 @@ KERNEL = Kernel(
         "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as "
         "many; at most twice `kept` where topics are lists",
         "kept": "where topics are lists, topics that a document keeps after two sweeps over at most twice as many "
-        "candidates, from 1",
+        "candidates, from 1 to `candidates`",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

@@ -27,16 +27,18 @@ def add_rows(
     """values[ids[i], k] += new_values[i, k] * factor[k] for the rows from `first` on, which are written anew, without
     what is below `least[k]`; that is added to `lost`.
 
+    `end` (1,), where the pool ends, is brought up to date here: a signal may come before a caller would have done so.
+
     Returns
     -------
-    the row of `new_values` for which the pool has no room, and the end of the pool
+    the row of `new_values` for which the pool has no room
     """
     for i in range(first, len(ids)):
         row, stop = ids[i], indptr[i + 1]
         at, last = starts[row], starts[row] + lengths[row]
         most = min(lengths[row] + stop - indptr[i], len(row_columns))
-        if most > rooms[row] and end + most + most // 4 > len(columns):
-            return i, end
+        if most > rooms[row] and end[0] + most + most // 4 > len(columns):
+            return i
         n = 0
         for j in range(indptr[i], stop + 1):
             k = new_columns[j] if j < stop else row_columns.shape[0]
@@ -59,12 +61,12 @@ def add_rows(
             else:
                 lost[k] += value
         if n > rooms[row]:
-            starts[row], rooms[row] = end, min(n + n // 4, len(row_columns))
-            end += rooms[row]
+            starts[row], rooms[row] = end[0], min(n + n // 4, len(row_columns))
+            end[0] += rooms[row]
         columns[starts[row] : starts[row] + n] = row_columns[:n]
         values[starts[row] : starts[row] + n] = row_values[:n]
         lengths[row] = n
-    return len(ids), end
+    return len(ids)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

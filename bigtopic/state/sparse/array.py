@@ -113,7 +113,11 @@ class SparseArray(LazyArray):
         self.decay(decay)
         scale = self.scale.astype(np.float32)
         least = self.with_padding(np.minimum(self.prior[0], LEAST), np.float32) / scale
-        lost = self.scale * self.raw.add(self.rows_of(stats.ids), values, self._factor(weight), least)
+        try:
+            lost = self.scale * self.raw.add(self.rows_of(stats.ids), values, self._factor(weight), least)
+        except BaseException:  # of memory, or a signal: some rows were added
+            self._sum_rows()
+            raise
         added = np.bincount(values.indices, values.data, self.n_columns)
         whole = self.sums + weight * added
         self.sums = np.maximum(whole - lost, 0.0)  # where all was dropped, rounding

@@ -34,7 +34,7 @@ class SparseRows:
     def __init__(self, lengths: np.ndarray, columns: np.ndarray, values: np.ndarray, n_columns: int) -> None:
         self.lengths = lengths.astype(np.int64)
         self._starts, self._rooms = np.cumsum(lengths) - lengths, self.lengths.copy()
-        self._columns, self._values, self._end = columns, values, len(columns)
+        self._columns, self._values, self._end = columns, values, np.array([len(columns)])
         self.n_columns = n_columns
 
     @classmethod
@@ -55,16 +55,20 @@ class SparseRows:
 
     @classmethod
     def of_parts(cls, parts: Mapping[str, np.ndarray], n_columns: int) -> SparseRows:
-        """The rows that have these `parts`, in place."""
+        """The rows that have these `parts`, in place, which need not fit together."""
         rows = cls.zeros(0, n_columns)
         rows._starts, rows.lengths, rows._rooms = parts["starts"], parts["lengths"], parts["rooms"]
-        rows._columns, rows._values, rows._end = parts["columns"], parts["values"], len(parts["values"])
+        rows._columns, rows._values, rows._end = (
+            parts["columns"],
+            parts["values"],
+            np.array([len(parts["values"])]),
+        )
         return rows
 
     @property
     def parts(self) -> dict[str, np.ndarray]:
         """The arrays that the rows consist of, in place, with the room that each row has to grow."""
-        pools = {"columns": self._columns[: self._end], "values": self._values[: self._end]}
+        pools = {"columns": self._columns[: self._end[0]], "values": self._values[: self._end[0]]}
         return {"starts": self._starts, "lengths": self.lengths, "rooms": self._rooms, **pools}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -166,7 +170,7 @@ class SparseRows:
         given = ids, stats.indptr, stats.indices, stats.data, factor, least
         n = 0
         while True:  # no variable refers to the pool, which could not grow in place
-            n, self._end = _kernels.add_rows(
+            n = _kernels.add_rows(
                 n, *given, self._starts, self.lengths, self._rooms, self._columns, self._values, self._end, *row, lost
             )  # fmt: skip
             if n == len(ids):
@@ -179,23 +183,21 @@ class SparseRows:
         needed = int((self.lengths + self.lengths // 4).sum())  # with the room that rows keep
         if (size - needed) * _SPARE > size:
             order = np.argsort(self._starts, kind="stable")
-            self._end = _kernels.compact(
+            self._end[0] = _kernels.compact(
                 order, self._starts, self.lengths, self._rooms, self._columns, self._values
             )
-        if self._end + n > size:
+        if self._end[0] + n > size:
             size += size // _SPARE + n
             self._extend("_values", size)
             self._extend("_columns", size)  # last, since it is the one that tells how much room there is
 
     def _extend(self, name: str, size: int) -> None:
         """In place, since a large pool would not fit twice; where others read it, elsewhere."""
-        pool = vars(self).pop(name)
         try:
-            pool.resize(size)  # refuses an array that anything else refers to
+            getattr(self, name).resize(size)  # refuses an array that anything else refers to
         except ValueError:
-            pool = np.concatenate([pool, np.empty(size - len(pool), pool.dtype)])
-        finally:
-            setattr(self, name, pool)
+            pool = getattr(self, name)
+            setattr(self, name, np.concatenate([pool, np.empty(size - len(pool), pool.dtype)]))
 
     def fold(self, scale: np.ndarray) -> np.ndarray:
         """self[:, k] *= scale[k]; returns the sums of the columns, float64 (n_columns,)."""

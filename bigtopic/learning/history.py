@@ -13,10 +13,12 @@ from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.cursor import Arrival, RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
-from bigtopic.state.sparse.array import SparseArray
+from bigtopic.state.sparse.array import LEAST, SparseArray
 from bigtopic.wording import counted
 
-__all__ = ["History", "note_unused"]
+__all__ = ["History", "note_dropped", "note_unused"]
+
+_MUCH = 0.01  # of the statistics
 
 WORTH_SAYING = 10**8  # bytes on the disk; only events report less
 
@@ -230,4 +232,14 @@ def note_unused(model: TopicModel, show: bool | None) -> None:
         say(
             f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, distributed like the whole "
             "corpus; unused_topics_ lists them"
+        )
+
+
+def note_dropped(model: TopicModel, show: bool | None) -> None:
+    """One line where much of the statistics of a fitted model was dropped, unless `show` is False."""
+    arrays = [array for array in model.params.arrays.values() if isinstance(array, SparseArray)]
+    if show is not False and (share := max((array.dropped_share for array in arrays), default=0.0)) > _MUCH:
+        say(
+            f"{share:.0%} of the statistics were dropped: of words and topics with less than {LEAST} tokens; counts "
+            "below 1, such as shares, lose most; give whole numbers, or fewer topics"
         )

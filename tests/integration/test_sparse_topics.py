@@ -117,6 +117,17 @@ def test_history_has_scores_and_what_was_dropped(corpus, held_out, many):
     assert dropped[-1] == topics(model).dropped_share > 0
 
 
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1e-3, True)])
+def test_a_line_says_that_much_was_dropped(factor, told, counts, many, capsys):
+    given = bt.from_matrix(counts[:300] * np.float32(factor), NAMES)
+    model = bt.LDA(**{**SETTINGS, "progress": None}).fit(given)
+    share = topics(model).dropped_share
+    assert (share > 0.01) == told
+    assert (f"{share:.0%} of the statistics were dropped" in capsys.readouterr().err) == told
+    bt.LDA(**SETTINGS).fit(given)
+    assert "dropped" not in capsys.readouterr().err
+
+
 def test_documents_without_words_and_words_without_documents(counts, held_out, many):
     rows = sparse.lil_array(counts[:300])
     rows[::3], rows[:, 5] = 0, 0

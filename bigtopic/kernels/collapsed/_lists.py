@@ -204,19 +204,8 @@ def infer(
                 candidates[d],
             )  # fmt: skip
             _gather(
-                j,
-                words,
-                of_words,
-                lists,
-                candidates[d],
-                n_found[d],
-                prior,
-                places,
-                counts,
-                block,
-                shares,
-                mass,
-            )
+                j, words, of_words, lists, candidates[d], n_found[d], prior, places, counts, block, shares, mass
+            )  # fmt: skip
         left[:] = lengths
         sweeps += sweeps_of_pair(n_first, limit, left, counts, block, shares, inverses, mass, factors, before)
         if prunes:
@@ -229,17 +218,8 @@ def infer(
             block, shares, last_mass = of_best[0], of_best[1], best_mass
             left[:] = lengths
             sweeps += sweeps_of_pair(
-                n_sweeps - n_first,
-                limit,
-                left,
-                counts,
-                block,
-                shares,
-                inverses,
-                best_mass,
-                factors,
-                best_before,
-            )
+                n_sweeps - n_first, limit, left, counts, block, shares, inverses, best_mass, factors, best_before
+            )  # fmt: skip
         for j in range(n_pair):
             d = order[first + j]
             own, n = slice(indptr[d], indptr[d + 1]), n_found[d]

@@ -2,6 +2,8 @@
 
 import copy
 
+import pytest
+
 import bigtopic as bt
 from bigtopic.datasets import lda_corpus
 from bigtopic.state import new_model
@@ -9,7 +11,13 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.sparse.array import SparseArray
 
 N_WORDS, N_TOPICS = 300, 60
-SETTINGS = {"method": "sparse-cvb0", "batch_size": 20, "max_iter": 4, "candidates": 8, "random_state": 3}
+SETTINGS = {
+    "method": "sparse-cvb0",
+    "batch_size": 20,
+    "max_iter": 4,
+    "options": {"candidates": 8},
+    "random_state": 3,
+}
 
 
 def corpus_of_many():
@@ -18,16 +26,19 @@ def corpus_of_many():
     return bt.from_matrix(counts, [f"w{i:03}" for i in range(N_WORDS)])
 
 
-def fit_sparse(corpus, monkeypatch, n_topics=N_TOPICS):
+def fit_sparse(corpus, n_topics=N_TOPICS):
     """An LDA whose topics are lists."""
-    monkeypatch.setattr(new_model, "SPARSE_FROM", 8)
-    options = {"candidates": SETTINGS["candidates"]}
-    settings = {name: value for name, value in SETTINGS.items() if name != "candidates"}
-    model = bt.LDA(n_topics, options=options, progress=False, client=False, n_threads=1, **settings).fit(
-        corpus
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(new_model, "SPARSE_FROM", 8)
+        model = bt.LDA(n_topics, progress=False, client=False, n_threads=1, **SETTINGS).fit(corpus)
     assert isinstance(model._fitted().topic_words, SparseArray)
     return model
+
+
+def sparse_and_dense(corpus):
+    """A model whose topics are lists, and its twin."""
+    model = fit_sparse(corpus)
+    return model, dense_twin(model)
 
 
 def dense_twin(model):

@@ -19,7 +19,7 @@ from bigtopic.estimators.support.phases import Phase, first_options, phases_afte
 from bigtopic.estimators.support.phases import n_passes as n_passes_of
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
-from bigtopic.learning.history import note_dropped, note_unused
+from bigtopic.learning.history import note_fitted
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Ended, Saver, train
 from bigtopic.methods import Method, get
@@ -127,8 +127,7 @@ class TopicLearning(DocumentQuestions):
         finally:
             if self._model is not before:  # a run that failed leaves a model too
                 self.n_iter_ = n_passes_of(self)
-        note_unused(self._fitted(), self.progress)
-        note_dropped(self._fitted(), self.progress)
+        note_fitted(self._fitted(), self.progress)
         return self
 
     def _begun(self, corpus: Any, seed: int) -> TopicModel:

@@ -13,12 +13,10 @@ from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.cursor import Arrival, RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
-from bigtopic.state.sparse.array import LEAST, SparseArray
+from bigtopic.state.sparse.array import LEAST
 from bigtopic.wording import counted
 
-__all__ = ["History", "note_dropped", "note_unused"]
-
-_MUCH = 0.01  # of the statistics
+__all__ = ["History", "note_fitted"]
 
 WORTH_SAYING = 10**8  # bytes on the disk; only events report less
 
@@ -131,9 +129,8 @@ class History:
         if change is not None:
             row["change"] = change
         row |= self._pushes.figures()
-        for array in self._model.params.arrays.values():
-            if isinstance(array, SparseArray):
-                row["dropped"] = array.dropped_share
+        if (dropped := self._model.dropped_share) is not None:
+            row["dropped"] = dropped
         self._pushes = PushFigures(time.perf_counter())
         if each := [watcher for watcher in self.watchers if watcher.every is None]:
             row["measures"] = self._measured(each)
@@ -226,20 +223,16 @@ class PushFigures:
         return {"staleness": staleness, "idle": idle, "bytes": self.n_bytes / n}
 
 
-def note_unused(model: TopicModel, show: bool | None) -> None:
-    """One line about the topics that a fitted model does not use, if there are any, unless `show` is False."""
-    if show is not False and (n_unused := int(model.topic_source().unused.sum())):
+def note_fitted(model: TopicModel, show: bool | None) -> None:
+    """Lines about topics that a fitted model does not use, and about much that it dropped, unless `show` is False."""
+    if show is False:
+        return
+    if n_unused := int(model.topic_source().unused.sum()):
         say(
             f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, distributed like the whole "
             "corpus; unused_topics_ lists them"
         )
-
-
-def note_dropped(model: TopicModel, show: bool | None) -> None:
-    """One line where much of the statistics of a fitted model was dropped, unless `show` is False."""
-    arrays = [array for array in model.params.arrays.values() if isinstance(array, SparseArray)]
-    if show is not False and (share := max((array.dropped_share for array in arrays), default=0.0)) > _MUCH:
+    if (share := model.dropped_share or 0.0) > 0.01:
         say(
-            f"{share:.0%} of the statistics were dropped: of words and topics with less than {LEAST} tokens; counts "
-            "below 1, such as shares, lose most; give whole numbers, or fewer topics"
+            f"{share:.0%} of the statistics were dropped: each less than {LEAST} tokens; counts below 1 lose most"
         )

@@ -96,6 +96,12 @@ class TopicModel:
         return left_out(self.text)
 
     @property
+    def dropped_share(self) -> float | None:
+        """Of the statistics of sparse rows, the share that was dropped, of the array with most; None without such."""
+        arrays = self.params.arrays.values()
+        return max((a.dropped_share for a in arrays if isinstance(a, SparseArray)), default=None)
+
+    @property
     def topic_words(self) -> LazyArray:
         """The array of the topics' weights over the words, as it learns. Raises like `topic_words_name`."""
         return self.params[self.topic_words_name]

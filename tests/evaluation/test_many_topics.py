@@ -3,7 +3,7 @@ compared with another."""
 
 import numpy as np
 import pytest
-from many import N_TOPICS, N_WORDS, corpus_of_many, dense_twin, fit_sparse
+from many import N_TOPICS, N_WORDS, corpus_of_many, sparse_and_dense
 
 import bigtopic as bt
 from bigtopic import evaluate
@@ -21,9 +21,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def models(corpus):
-    with pytest.MonkeyPatch.context() as patch:
-        model = fit_sparse(corpus, patch)
-    return model, dense_twin(model)
+    return sparse_and_dense(corpus)
 
 
 def test_the_held_out_score_is_that_of_dense_rows(models, corpus):

@@ -19,8 +19,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    with pytest.MonkeyPatch.context() as patch:
-        return fit_sparse(corpus, patch)
+    return fit_sparse(corpus)
 
 
 def test_the_kernel_that_learns_infers_where_the_methods_own_reads_dense_rows(model):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from many import N_TOPICS, N_WORDS, corpus_of_many, dense_twin, fit_sparse
+from many import N_TOPICS, N_WORDS, corpus_of_many, dense_twin, fit_sparse, sparse_and_dense
 from scipy.stats import rankdata
 
 import bigtopic as bt
@@ -22,9 +22,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def models(corpus):
-    with pytest.MonkeyPatch.context() as patch:
-        model = fit_sparse(corpus, patch)
-    return model, dense_twin(model)
+    return sparse_and_dense(corpus)
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +142,10 @@ def test_words_that_rose_and_fell_are_those_of_dense_rows(models, monkeypatch):
     pd.testing.assert_frame_equal(*(table[["other", "similarity", "lost"]] for table in changed), rtol=1e-4)
 
 
-def test_similarities_of_two_models_with_lists_of_other_words(models, corpus, monkeypatch):
+def test_similarities_of_two_models_with_lists_of_other_words(models, corpus):
     sparse, dense = models
     fewer = bt.from_matrix(corpus.to_scipy()[:, 40:], corpus.vocabulary[40:])
-    other = fit_sparse(fewer, monkeypatch, 20)
+    other = fit_sparse(fewer, 20)
     for measure in compare.MEASURES:
         found = compare.similarity(sparse.topic_source(), other.topic_source(), measure)
         known = compare.similarity(dense.topic_source(), dense_twin(other).topic_source(), measure)

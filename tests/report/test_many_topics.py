@@ -6,7 +6,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from many import N_TOPICS, corpus_of_many, dense_twin, fit_sparse
+from many import N_TOPICS, corpus_of_many, sparse_and_dense
 
 import bigtopic as bt
 from bigtopic import plots
@@ -29,9 +29,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def models(corpus):
-    with pytest.MonkeyPatch.context() as patch:
-        model = fit_sparse(corpus, patch)
-    return model, dense_twin(model)
+    return sparse_and_dense(corpus)
 
 
 def test_a_page_holds_what_a_page_of_dense_rows_holds(models):

@@ -29,7 +29,7 @@ from bigtopic.state.axes import axes_of
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.contract.kernels import check_slice_size
 from bigtopic.state.model import TopicModel
-from bigtopic.state.new_model import new_model
+from bigtopic.state.new_model import new_model, note_dense
 from bigtopic.support.aliases import answering
 from bigtopic.support.numbers import is_whole
 
@@ -139,6 +139,7 @@ class TopicLearning(DocumentQuestions):
 
     def _begin(self, model: TopicModel, n_tokens: float, n_docs: float) -> None:
         """Begin with the given `init`, if any, for a corpus or a stream of so many tokens and documents."""
+        note_dense(model, self.progress)
         if self.init is not None:
             begin_with(model, self.init, n_tokens, n_docs, self.progress)
 

@@ -16,8 +16,8 @@ CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memo
 _OPTIONS = "--min-df and --max-features of 'bigtopic ingest'"
 
 
-def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
-    """Refuse params that cannot fit, before creating them.
+def check_params(n_rows: int, n_components: int, itemsize: int = 4, remedy: str = "") -> None:
+    """Refuse params that cannot fit, before creating them; `remedy` is one more than the usual ones.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
     refuse_beyond(
         n_rows * padded(n_components) * itemsize,
         f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see "
-        f"{either('min_df and max_features of ingest, and Corpus.filter_vocabulary', _OPTIONS)})",
+        f"{either('min_df and max_features of ingest, and Corpus.filter_vocabulary', _OPTIONS)})" + remedy,
     )
 
 

@@ -28,7 +28,7 @@ from bigtopic.state.machine_memory import check_params, refuse_beyond
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import COUNT
-from bigtopic.state.sparse.array import SparseArray, can_be_sparse
+from bigtopic.state.sparse.array import SparseArray, why_dense
 from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import LARGEST, FieldError
@@ -67,7 +67,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         raise FieldError(f"components are {sorted(components)}, but method {learned.name!r} has {expected}")
     components = {name: components[name] for name in expected}
     for name, about in description["arrays"].items():
-        if about.get("sparse", False) and not can_be_sparse(learned, name, about["n_components"], options):
+        if about.get("sparse", False) and why_dense(learned, name, about["n_components"], options):
             raise FieldError(
                 f"array {name} has sparse rows, but method {learned.name!r} learns none with these settings"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, argument
 from bigtopic.methods import Method
+from bigtopic.methods.table import TABLE
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.parallel.progress import say
 from bigtopic.state.axes import axis_sizes
 from bigtopic.state.contract.declarations import array_specs, check_method, check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
@@ -18,11 +21,11 @@ from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
-from bigtopic.state.sparse.array import SparseArray, can_be_sparse
+from bigtopic.state.sparse.array import SparseArray, why_dense
 from bigtopic.support.numbers import is_whole
 from bigtopic.types import AxisStats
 
-__all__ = ["begin_rows", "count_documents", "has_many", "new_model"]
+__all__ = ["begin_rows", "count_documents", "has_many", "new_model", "note_dense"]
 
 SPARSE_FROM = 2048  # topics, or bytes of an array that is not sparse
 SPARSE_BYTES = 1 << 31
@@ -81,12 +84,11 @@ def new_model(
     for number, (name, spec) in enumerate(specs.items()):
         size = n_rows[spec.rows], spec.columns if isinstance(spec.columns, int) else components[spec.columns]
         prior = _prior(method, spec, given.get(spec.prior or ""), *size)
-        many = has_many(*size) and len(prior) == 1
-        kind: type[LazyArray] = (
-            SparseArray if many and can_be_sparse(method, name, size[1], options) else LazyArray
-        )
+        many = has_many(*size)
+        why = why_dense(method, name, size[1], options, len(prior)) if many else ""
+        kind: type[LazyArray] = SparseArray if many and not why else LazyArray
         if kind is LazyArray:
-            check_params(*size, np.dtype(spec.dtype).itemsize)
+            check_params(*size, np.dtype(spec.dtype).itemsize, _for_lists(method, name, why) if many else "")
         array = kind.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
         arrays[name] = array
         array.set_prior(prior)
@@ -140,6 +142,29 @@ def has_many(n_rows: int, n_components: int) -> bool:
     """Whether an array of so many words and topics has sparse rows, where the method can learn these. It then begins
     without statistics, because a random start has no zeros; draws of candidates tell topics apart."""
     return n_components >= SPARSE_FROM or 4 * n_rows * padded(n_components) >= SPARSE_BYTES
+
+
+def note_dense(model: TopicModel, show: bool | None = None) -> None:
+    """A line on what keeps an array of many topics from sparse rows, where the kernel can read them."""
+    views = model.method.load_kernel().views
+    for name, array in model.params.arrays.items():
+        n = array.n_components
+        if views.get(name) == "sparse_mean" and has_many(array.n_rows, n) and not array.is_sparse:
+            why = why_dense(model.method, name, n, model.options, len(array.prior))
+            say(
+                f"because of {why}, each word has a number for each of {n:,} topics ({array.raw.nbytes / 1e9:.2g} GB), "
+                "not a list of its own",
+                show,
+            )
+
+
+def _for_lists(method: Method, name: str, why: str) -> str:
+    """What to change in a model that is refused for sparse rows; "" if no method of its kind has them."""
+    of_model = [each for each in TABLE if each.model == method.model]
+    able = [each.name for each in of_model if not why_dense(each, name, sys.maxsize, each.kernel_options({}))]
+    if method.name in able:
+        return f", or leave {why} out, to keep lists of topics"
+    return f", or use method {' or '.join(able)}, which keep lists of topics" if able else ""
 
 
 def _prior(method: Method, spec: ArraySpec, given: Any, n_rows: int, n_columns: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.estimators.support.initialization import seed_prior
 from bigtopic.ingestion.ingest import ingest
+from bigtopic.state import machine_memory
 from bigtopic.state.new_model import new_model
 
 WORDS = [f"w{i}" for i in range(80)]
@@ -376,3 +377,34 @@ def test_a_fit_that_is_refused_leaves_the_model_and_its_record(corpus):
         model.set_params(options={"nope": 1}, max_iter=3).fit(corpus)
     assert model.run_ == known
     np.testing.assert_array_equal(model.components_, topics)
+
+
+# ---------------------------------------------------------------- thousands of topics
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"average": 0.5}, "averages over updates"),
+        ({"learn_doc_topic_prior": "symmetric", "batch_size": 30}, "learned priors"),
+        ({"topic_word_prior": np.full(80, 0.1)}, "priors of single words"),
+        ({"options": {"candidates": 3000}}, "as many candidates as topics"),
+        ({}, ""),
+        ({"method": "online-vb", "average": 0.5}, ""),  # which has no lists without it either
+    ],
+)
+def test_what_makes_thousands_of_topics_dense_is_said(settings, why, corpus, capsys):
+    LDA(2048, **{"method": "sparse-cvb0", "max_iter": 1, **QUIET, **settings}).fit(corpus)
+    line = f"because of {why}, each word has a number for each of 2,048 topics (0.00066 GB), not a list of its own\n"
+    assert (line in (said := capsys.readouterr().err)) == bool(why) == ("because of" in said)
+
+
+def test_a_refusal_of_dense_topics_names_what_keeps_lists(monkeypatch, corpus):
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: 1000)
+    with pytest.raises(SettingError, match="or use method sparse-cvb0 or auto, which keep lists of topics"):
+        LDA(2048, method="ml-ope", **QUIET).fit(corpus)
+    with pytest.raises(SettingError, match="or leave averages over updates out, to keep lists of topics"):
+        LDA(2048, method="sparse-cvb0", average=0.5, **QUIET).fit(corpus)
+    with pytest.raises(SettingError, match="see min_df") as error:
+        LDA(3, **QUIET).fit(corpus)
+    assert "lists" not in str(error.value)

@@ -22,7 +22,7 @@ from bigtopic.state.sparse.rows import SparseRows
 from bigtopic.support import buffers
 from bigtopic.types import AxisStats, Lists
 
-__all__ = ["LEAST", "SparseArray", "can_be_sparse"]
+__all__ = ["LEAST", "SparseArray", "why_dense"]
 
 LEAST = 5e-4  # tokens; larger statistics are kept even where they are below the prior
 
@@ -172,11 +172,23 @@ class SparseArray(LazyArray):
         return self.raw.grown(self.n_rows + n_rows)
 
 
-def can_be_sparse(method: Method, name: str, n_components: int, options: Mapping[str, Any]) -> bool:
-    """Whether a method can learn an array with sparse rows: it moves no other, by steps that lists can take, and its
-    kernel, with these options, reads lists and draws candidates."""
-    kernel, scheme = method.load_kernel(), method.schemes.get(name)
-    alone = [*method.schemes, *method.prior_schemes] == [name] and not method.average and method.inner == 1
-    able = kernel.views.get(name) == "sparse_mean" and isinstance(scheme, PlainStep)
-    drawn: bool = options.get("candidates", n_components) < n_components
-    return alone and able and drawn
+def why_dense(
+    method: Method, name: str, n_components: int, options: Mapping[str, Any], n_priors: int = 1
+) -> str:
+    """What keeps a method from learning an array with sparse rows: "" if nothing does.
+
+    It can if its kernel reads lists and, with these options, draws candidates; it moves no other array, by steps that
+    lists can take; and all rows have the same prior.
+    """
+    candidates: int = options.get("candidates", n_components)
+    if method.load_kernel().views.get(name) != "sparse_mean":
+        return f"method {method.name!r}"
+    if len(method.schemes) + len(method.prior_schemes) > 1:
+        return "learned priors"
+    if not isinstance(method.schemes.get(name), PlainStep) or method.inner != 1:
+        return f"the schemes of method {method.name!r}"
+    if method.average:
+        return "averages over updates"
+    if candidates >= n_components:
+        return "as many candidates as topics"
+    return "priors of single words" if n_priors > 1 else ""

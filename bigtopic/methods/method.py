@@ -65,6 +65,7 @@ class Method:
     prior_learner : class of the scheme that learns the document-topic prior, if an estimator is asked to
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
+    docs_per_component : of a minibatch at most, for each component, where that is more than `batch_size`
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact; None
         where the kernel needs whole minibatches
@@ -100,6 +101,7 @@ class Method:
     schemes: Mapping[str, Scheme]
     model: Model = LDA
     batch_size: int | None = 500
+    docs_per_component: float = 0.0
     least_rounds: int = 1
     slice_size: int | None = None
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
@@ -172,11 +174,12 @@ class Method:
             )
         return {**known, **self.options, **given}
 
-    def batch_size_for(self, n_docs: int) -> int | None:
+    def batch_size_for(self, n_docs: int, n_components: int = 1) -> int | None:
         """Documents per update on a corpus of this size; more than it has where one update takes all."""
-        if self.batch_size is None or self.least_rounds == 1:
-            return self.batch_size
-        return min(self.batch_size, max(SMALLEST_BATCH, n_docs // self.least_rounds))
+        if self.batch_size is None:
+            return None
+        most = max(self.batch_size, int(self.docs_per_component * n_components))
+        return most if self.least_rounds == 1 else min(most, max(SMALLEST_BATCH, n_docs // self.least_rounds))
 
     def max_iter_for(self, n_docs: int, batch_size: int | None) -> int:
         """Passes over a corpus of this size."""

@@ -408,3 +408,13 @@ def test_a_refusal_of_dense_topics_names_what_keeps_lists(monkeypatch, corpus):
     with pytest.raises(SettingError, match="see min_df") as error:
         LDA(3, **QUIET).fit(corpus)
     assert "lists" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("n_components", "n_docs", "size"),
+    [(100, 10**6, 500), (4000, 10**6, 1000), (4000, 10**4, 500), (4000, 100, 64)],
+)
+def test_minibatches_of_thousands_of_topics_are_larger(n_components, n_docs, size):
+    assert LDA(n_components)._batch_size(n_docs) == size
+    assert LDA(n_components, batch_size=70)._batch_size(n_docs) == 70
+    assert LDA(n_components, method="online-cvb0")._batch_size(n_docs) <= 500

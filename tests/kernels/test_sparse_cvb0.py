@@ -133,14 +133,15 @@ def times(docs, factor):
     return replace(docs, counts=docs.counts * np.float32(factor))
 
 
-ALL_KEPT = {**FEW, "kept": 1000}
+ALL_KEPT = {**FEW, "kept": 1000, "draws": 1}
 ONE, MANY = {**ALL_KEPT, "candidates": 1}, {**ALL_KEPT, "candidates": 17, "explored": 0}
-SOME_KEPT = [{**FEW, "kept": 2}, {**FEW, "kept": 1}, {**MANY, "kept": 5}, {**MANY, "kept": 16}]
+SOME_KEPT = [{**ALL_KEPT, "kept": 2}, {**ALL_KEPT, "kept": 1}, {**MANY, "kept": 5}, {**MANY, "kept": 16}]
+MANY_DRAWS = [{**ALL_KEPT, "draws": 2}, {**MANY, "kept": 5, "draws": 8}]
 FEW_SWEEPS = [{**MANY, "kept": 5, "max_doc_update_iter": n} for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.3, 1e20])
-@pytest.mark.parametrize("options", [ALL_KEPT, ONE, MANY, *SOME_KEPT, *FEW_SWEEPS])
+@pytest.mark.parametrize("options", [ALL_KEPT, ONE, MANY, *SOME_KEPT, *FEW_SWEEPS, *MANY_DRAWS])
 def test_lists_against_the_reference(options, factor, docs, listed):
     alpha = np.random.default_rng(3).uniform(0.01, 0.5, N_COMPONENTS)
     docs = times(docs, factor)
@@ -184,7 +185,7 @@ def test_lists_draw_topics_in_proportion_to_their_weights(word, listed):
     """One word, one draw, one candidate: over many source rows, how often each topic was drawn."""
     n = 50_000
     docs = Docs(np.arange(n + 1), np.full(n, word, np.int32), np.ones(n, np.float32), np.arange(n), N_WORDS)
-    found = table(run(docs, listed.lists, candidates=1, explored=0))[word]
+    found = table(run(docs, listed.lists, candidates=1, draws=1, explored=0))[word]
     weights = listed.listed[word] + listed.rest
     places = np.argsort(weights)
     expected, drawn = (n * weights / weights.sum())[places], np.rint(found)[places]

@@ -2,8 +2,8 @@
 
 words (n,), counts (n,), topic_words (n_words, K) = p(word | topic), prior (K,), seed, row; row is the document's
 source row. Where a model has lists, topic_words are the weights of these, zeros elsewhere, and `rest` (K,) is what is
-added for all words alike; there, with the option `kept`, at most twice as many topics are candidates, and after two
-sweeps, or all but one, those `kept` with most tokens remain.
+added for all words alike; there, with the option `draws`, a token draws so many topics, and with `kept`, those with
+most tokens remain after two sweeps, or all but one.
 """
 
 from __future__ import annotations
@@ -45,16 +45,17 @@ def candidates(words, counts, topic_words, options, seed, row, rest=0.0):
     n_components = topic_words.shape[1]
     if n_components <= 4 * options["candidates"]:
         return np.arange(n_components)
-    n_candidates = min(options["candidates"], 2 * options.get("kept", n_components))
+    n_draws = options.get("draws", 1)
+    most = DRAWS * n_draws
     row_key, drawn = np.uint64(key(seed, row)), []
     for i in reversed(range(len(words))):
         listed, rests = topic_words[words[i]], np.broadcast_to(rest, n_components)
-        n_draws = min(int(np.ceil(counts[i])), DRAWS) if (listed + rests).sum() > 0 else 0
-        drawn += [draw(uniform(row_key, i * DRAWS + j), listed, rests) for j in range(n_draws)]
-    numbers = range(len(words) * DRAWS, len(words) * DRAWS + options["explored"])
+        n = n_draws * min(int(np.ceil(counts[i])), DRAWS) if (listed + rests).sum() > 0 else 0
+        drawn += [draw(uniform(row_key, i * most + j), listed, rests) for j in range(n)]
+    numbers = range(len(words) * most, len(words) * most + options["explored"])
     drawn += [int(uniform(row_key, number) * n_components) for number in numbers]
     often = sorted(set(drawn), key=lambda topic: (-drawn.count(topic), drawn.index(topic)))
-    return np.array(often[:n_candidates], int)
+    return np.array(often[: options["candidates"]], int)
 
 
 def draw(u, listed, rest):

@@ -331,6 +331,7 @@ def test_a_model_of_several_component_counts_is_refused():
         ({"batch_size": "all"}, "batch_size='all' must be a whole number from 1"),
         ({"batch_size": 2.5}, "batch_size=2.5 must be"),
         ({"least_rounds": 0}, "least_rounds=0 must be"),
+        ({"docs_per_component": -1}, "docs_per_component=-1 must be a number from 0"),
         ({"slice_size": -1}, "slice_size=-1 must be"),
         ({"inner": 0}, "inner=0 must be"),
         ({"max_iter": True}, "max_iter=True must be"),

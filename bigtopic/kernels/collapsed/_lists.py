@@ -63,20 +63,20 @@ def _draw(u, word, lists, ends, sums, offset_sums):
 
 @inner
 def _find_candidates(
-    row_key, words, counts, lists, ends, sums, offset_sums, n_explored, drawn, times, candidates
+    row_key, words, counts, lists, ends, sums, offset_sums, n_draws, n_explored, drawn, times, candidates
 ):
     """The candidates of a document; returns how many there are."""
-    n_components, n_words, n_drawn = times.shape[0], words.shape[0], 0
+    n_components, n_words, n_drawn, most = times.shape[0], words.shape[0], 0, DRAWS * n_draws
     if candidates.shape[0] >= n_components:
         for k in range(n_components):
             candidates[k] = k
         return n_components
     for i in range(n_words - 1, -1, -1):
-        for j in range(np.int64(min(np.ceil(counts[i]), DRAWS))):
-            topic = _draw(uniform(row_key, i * DRAWS + j), words[i], lists, ends, sums, offset_sums)
+        for j in range(np.int64(min(np.ceil(counts[i]), DRAWS)) * n_draws):
+            topic = _draw(uniform(row_key, i * most + j), words[i], lists, ends, sums, offset_sums)
             n_drawn = add_draw(topic, drawn, n_drawn, times)
     for j in range(n_explored):
-        topic = np.int64(uniform(row_key, n_words * DRAWS + j) * n_components)
+        topic = np.int64(uniform(row_key, n_words * most + j) * n_components)
         n_drawn = add_draw(min(topic, n_components - 1), drawn, n_drawn, times)
     return most_drawn(drawn, n_drawn, times, candidates)
 
@@ -165,7 +165,7 @@ def _keep(j, counts, candidates, n, shares, inverses, prior, mass, tokens):
 
 @outer
 def infer(
-    seed, rows, indptr, all_words, all_counts, lists, offset_sums, prior, n_explored, n_sweeps, tolerance,
+    seed, rows, indptr, all_words, all_counts, lists, offset_sums, prior, n_draws, n_explored, n_sweeps, tolerance,
     sums, of_all, of_best, tokens, candidates, n_found, masses,
 ):  # fmt: skip
     """Infer documents: the first `n_found` of `candidates` (n_docs, n_candidates) become the topics that each document
@@ -181,7 +181,7 @@ def infer(
     n_docs, room, dtype, n_best = rows.shape[0], of_all.shape[1], of_all.dtype, masses.shape[1]
     n_components, ends = offset_sums.shape[0], np.empty(lists.starts.shape[0] + 1, np.int64)
     places = np.empty(candidates.shape[1], np.int64)
-    drawn, times = np.empty(room * DRAWS + n_explored, np.int64), np.zeros(n_components, np.int64)
+    drawn, times = np.empty(n_components, np.int64), np.zeros(n_components, np.int64)
     counts, inverses = np.empty((room, PAIR), dtype), np.empty((room, PAIR), dtype)
     left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
     mass, before = np.empty((2, PAIR, of_all.shape[3]), dtype)
@@ -200,8 +200,8 @@ def infer(
             own = slice(indptr[d], indptr[d + 1])
             words, of_words, lengths[j] = all_words[own], all_counts[own], indptr[d + 1] - indptr[d]
             n_found[d] = _find_candidates(
-                key(seed, rows[d]), words, of_words, lists, ends, sums, offset_sums, n_explored, drawn, times,
-                candidates[d],
+                key(seed, rows[d]), words, of_words, lists, ends, sums, offset_sums, n_draws, n_explored, drawn,
+                times, candidates[d],
             )  # fmt: skip
             _gather(
                 j, words, of_words, lists, candidates[d], n_found[d], prior, places, counts, block, shares, mass

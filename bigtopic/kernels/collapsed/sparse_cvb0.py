@@ -12,11 +12,11 @@ Then, as in `cvb0`, for each distinct word v, with count c and responsibilities 
     a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
     N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
 
-Other topics have N_k = 0. Where topics are lists, a document has at most 2 `kept` candidates; after two sweeps (or all
-but one), the `kept` ones with most tokens remain, for the other sweeps and the statistics. In a dense model with at
-most `FEW` times as many topics as `candidates`, draws would cost more than they save: all are candidates, and the
-kernel is `cvb0`. The expected number of draws of a topic is the first step of expectation-maximisation from equal
-shares; that draws are few lets topics part sooner.
+Other topics have N_k = 0. Where topics are lists, which many topics are, each token draws `draws` topics, and after two
+sweeps (or all but one), the `kept` candidates with most tokens remain, for the other sweeps and the statistics. In a
+dense model with at most `FEW` times as many topics as `candidates`, draws would cost more than they save: all are
+candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first step of
+expectation-maximisation from equal shares; that draws are few lets topics part sooner.
 
 Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
 sums over blocks of topics.
@@ -59,7 +59,6 @@ __all__ = ["FEW", "KERNEL", "run"]
 
 FEW = 4
 _AHEAD = 2  # words
-_CANDIDATES_PER_KEPT = 2
 
 
 @inner
@@ -249,7 +248,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
         When an option has a value that is not allowed; or the statistics of the prior are wanted, and a count is not a
         whole number.
     """
-    n_sweeps, limit, n_components, n_candidates, n_explored, _ = _options(hyper)
+    n_sweeps, limit, n_components, n_candidates, n_explored, *_ = _options(hyper)
     if isinstance(view.arrays["topic_words"], Lists):
         return _run_on_lists(docs, view.arrays["topic_words"], hyper, seed)
     if n_candidates == 0:
@@ -269,8 +268,8 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 
 def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelResult:
     """As `run`, where topics are lists; statistics, too, where any are wanted."""
-    n_sweeps, limit, n_components, _, n_explored, kept = _options(hyper)
-    n = min(whole_number(hyper.options, "candidates", 1), _CANDIDATES_PER_KEPT * kept, n_components)
+    n_sweeps, limit, n_components, _, n_explored, kept, n_draws = _options(hyper)
+    n = min(whole_number(hyper.options, "candidates", 1), n_components)
     n_best = min(kept, n)
     n_entries = len(docs.words) if hyper.statistics else 0
     longest = max(1, int(np.diff(docs.indptr).max(initial=1)))
@@ -283,7 +282,7 @@ def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelRe
     documents, prior = csr(docs, np.dtype(np.float32)), hyper.doc_topic_prior.astype(np.float32)
     sweeps, dropped = _lists.infer(
         int(seed), frozen(docs.rows, np.int64), *documents, lists,
-        lists.offset_sums[:n_components], frozen(prior, np.float32), n_explored, n_sweeps, limit,
+        lists.offset_sums[:n_components], frozen(prior, np.float32), n_draws, n_explored, n_sweeps, limit,
         buffers.empty(n_sums, np.float32), of_all, of_best, tokens, candidates, n_found, masses,
     )  # fmt: skip
     stats: dict[str, Any] = {}
@@ -295,15 +294,14 @@ def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelRe
     )
 
 
-def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int]:
-    """Sweeps, tolerance, topics, candidates or 0 for all, topics drawn evenly, and candidates that remain. Raises
-    SettingError like `run`."""
-    sweeps, candidates, kept = (
-        whole_number(hyper.options, name, 1) for name in ("max_doc_update_iter", "candidates", "kept")
-    )
+def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int, int]:
+    """Sweeps, tolerance, topics, candidates or 0 for all, topics drawn evenly, candidates that remain, and draws of a
+    token. Raises SettingError like `run`."""
+    names = ("max_doc_update_iter", "candidates", "kept", "draws")
+    sweeps, candidates, kept, draws = (whole_number(hyper.options, name, 1) for name in names)
     n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0)
     n_candidates = 0 if n <= FEW * candidates else candidates
-    return sweeps, tolerance(hyper.options), n, n_candidates, explored, kept
+    return sweeps, tolerance(hyper.options), n, n_candidates, explored, kept, draws
 
 
 def _loop_options(hyper: Hyper) -> np.ndarray:
@@ -323,13 +321,12 @@ KERNEL = Kernel(
     views={"topic_words": "sparse_mean"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
-    options={**cvb0.KERNEL.options, "candidates": 32, "kept": 8, "explored": 4},
+    options={**cvb0.KERNEL.options, "candidates": 32, "kept": 8, "draws": 8, "explored": 4},
     meanings={
         **cvb0.KERNEL.meanings,
-        "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as "
-        "many; at most twice `kept` where topics are lists",
-        "kept": "where topics are lists, topics that a document keeps after two sweeps over at most twice as many "
-        "candidates, from 1 to `candidates`",
+        "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as many",
+        "kept": "where topics are lists, topics that a document keeps after two sweeps, from 1; at most `candidates`",
+        "draws": "where topics are lists, topics that a token draws, from 1",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

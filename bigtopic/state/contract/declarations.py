@@ -165,13 +165,17 @@ def _check_numbers(where: str, method: Method) -> None:
     for name, prior in method.priors.items():
         if callable(prior):
             check_arguments(f"{where}: priors[{name!r}]", prior, "n_components")
-    tol, average = method.tol, method.average
+    tol, average, share = method.tol, method.average, method.docs_per_component
     for name in ("enough_tokens", "enough_length"):
         enough = getattr(method, name)
         require(
             enough is None or (is_number(enough) and 0 < enough < np.inf),
             f"{where}: {argument(name, enough)} must be a number above 0, or None",
         )
+    require(
+        is_number(share) and 0 <= share < np.inf,
+        f"{where}: {argument('docs_per_component', share)} must be a number from 0",
+    )
     require(is_number(tol) and 0 <= tol < np.inf, f"{where}: tol={tol!r} must be a number from 0")
     require(
         is_number(average) and 0 <= average <= 1,

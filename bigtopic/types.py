@@ -92,6 +92,7 @@ class Hyper(NamedTuple):
     doc_topics : whether the caller needs `doc_topics`
     statistics : the arrays whose statistics the caller needs; those that a kernel only offers are returned if named
     begun : whether the run began with given topics, so that new documents begin given what is counted, not at random
+    total_tokens : of the corpus, or the declared size of a stream; 0 outside learning
     """
 
     doc_topic_prior: np.ndarray
@@ -105,6 +106,7 @@ class Hyper(NamedTuple):
     doc_topics: bool = True
     statistics: Collection[str] = ()
     begun: bool = False
+    total_tokens: float = 0.0
 
 
 class KernelResult(NamedTuple):

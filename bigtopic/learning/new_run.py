@@ -98,13 +98,13 @@ def make_run(
         _warn_of_idle_replicas(plan, replicas, n_steps)
     if n_steps is not None:
         _warn_of_priors_at_rest(method, n_steps, plan.n_rounds == 1 and share <= 1, model.cursor.phase > 0)
-    n_words, n_authors, n_candidates = len(corpus.vocabulary), corpus.n_authors, _candidates(model)
-    work = Work(kernel, hyper, n_words, n_authors, model.id_maps(corpus), n_candidates=n_candidates)
+    sizes, tokens = (len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus)), corpus.n_tokens * share
+    work = Work(kernel, hyper._replace(total_tokens=tokens), *sizes, n_candidates=_candidates(model))
     settings = Settings(
         method.schemes,
         model.seed,
         corpus.n_docs * share,
-        corpus.n_tokens * share,
+        tokens,
         method.inner,
         n_steps,
         method.prior_schemes,

@@ -71,18 +71,18 @@ def dense_score(dense, corpus, held_out):
     return score
 
 
-@pytest.mark.parametrize("options", [{"kept": 8}, {"kept": 8, "draws": 1}, {"kept": 32, "draws": 1}], ids=str)
+@pytest.mark.parametrize("kept", [8, 32])
 @pytest.mark.parametrize("changed", [{}, {"n_threads": 2}, {"batch_size": None, "max_iter": 10}], ids=str)
-def test_the_score_is_that_of_dense_rows(changed, options, dense_score, corpus, held_out, many, monkeypatch):
-    """Where all candidates remain, of one draw for each token; where eight do, it is no lower here."""
+def test_the_score_is_that_of_dense_rows(changed, kept, dense_score, corpus, held_out, many, monkeypatch):
+    """Where all candidates remain; where eight do, it is no lower here."""
     settings = {**SETTINGS, **changed}
-    model = bt.LDA(**settings, options=options).fit(corpus)
+    model = bt.LDA(**settings, options={"kept": kept}).fit(corpus)
     array = topics(model)
     assert isinstance(array, SparseArray) and array.raw.nnz < 0.9 * N_WORDS * N_COMPONENTS
     if "batch_size" in changed:
         monkeypatch.undo()
         dense_score = bt.LDA(**settings).fit(corpus).score(held_out)
-    if options["kept"] == 32:
+    if kept == 32:
         assert model.score(held_out) == pytest.approx(dense_score, abs=CLOSE)
     else:
         assert model.score(held_out) > dense_score - CLOSE
@@ -93,6 +93,21 @@ def test_the_score_is_that_of_dense_rows(changed, options, dense_score, corpus, 
 def test_lists_are_shorter_where_few_candidates_remain(corpus, many):
     few, all_remain = (topics(bt.LDA(**SETTINGS, options={"kept": n}).fit(corpus)) for n in (8, 32))
     assert few.raw.nnz < all_remain.raw.nnz
+
+
+@pytest.mark.parametrize(
+    ("declared", "draws"), [({}, 2), ({"total_samples": 2000}, 8), ({"total_samples": 100}, 1)], ids=str
+)
+def test_draws_follow_the_tokens_of_a_topic(declared, draws, corpus, many):
+    """About 1050 of the corpus; 4200 and 210 of these streams."""
+    settings = {**SETTINGS, "n_components": 38, **declared}
+    fit, given, one = (
+        bt.LDA(**settings, options=options) for options in ({}, {"draws": draws}, {"draws": 1})
+    )
+    for model in (fit, given, one):
+        model.partial_fit(corpus) if declared else model.fit(corpus)
+    np.testing.assert_array_equal(fit.get_topics(), given.get_topics())
+    assert (fit.get_topics() != one.get_topics()).any() == (draws > 1)
 
 
 def test_threads_and_copies_have_the_same_bits(corpus, held_out, many):
@@ -145,10 +160,8 @@ def test_documents_without_words_and_words_without_documents(counts, held_out, m
 @pytest.mark.parametrize("known", [slice(None), slice(100, None)], ids=["all words", "some words"])
 def test_a_run_begins_with_given_topics(known, dense, dense_score, corpus, held_out, many):
     """Topic by topic: after a few small steps, each is nearest to the one that it began with."""
-    options = {"draws": 1, "candidates": 16}  # which leave few topics unused
-    small = {"learning_offset": 1e4, "max_iter": 1, "options": options}
-    some = corpus.filter_vocabulary(keep=NAMES[known])
-    given = bt.LDA(**SETTINGS, options=options).fit(some) if known.start else dense
+    given = bt.LDA(**SETTINGS).fit(corpus.filter_vocabulary(keep=NAMES[known])) if known.start else dense
+    small = {"learning_offset": 1e4, "max_iter": 1}
     model = bt.LDA(**{**SETTINGS, **small}, init=given).fit(corpus)
     assert isinstance(topics(model), SparseArray)
     begun, now = given.get_topics(), model.get_topics()[:, model.vocabulary_.index_of(given.vocabulary_[:])]
@@ -178,7 +191,7 @@ def test_new_words_of_a_stream(counts, corpus, many):
 def test_a_stream_scores_as_with_dense_rows(declared, corpus, held_out, many, monkeypatch):
     scores = []
     for kind in (True, False):
-        model = bt.LDA(**SETTINGS, **declared, options={"kept": 32, "draws": 1})
+        model = bt.LDA(**SETTINGS, **declared, options={"draws": 1})
         for start in range(0, 500, 100):
             model.partial_fit(corpus[start : start + 100])
         assert isinstance(topics(model), SparseArray) == kind

@@ -114,9 +114,9 @@ def listed() -> Listed:
 FORMS = ("sparse_mean", "mean")
 
 
-def run(docs, view, prior=0.1, kernel=KERNEL, statistics=("topic_words",), **options):
+def run(docs, view, prior=0.1, kernel=KERNEL, statistics=("topic_words",), total_tokens=0.0, **options):
     hyper = case.hyper(kernel, prior, N_COMPONENTS, docs.n_words, **options)
-    return kernel.run(docs, view, hyper._replace(statistics=statistics), 11, None)
+    return kernel.run(docs, view, hyper._replace(statistics=statistics, total_tokens=total_tokens), 11, None)
 
 
 def table(result):
@@ -192,6 +192,15 @@ def test_lists_draw_topics_in_proportion_to_their_weights(word, listed):
     starts = np.unique([0, *range(np.searchsorted(expected, 5), N_COMPONENTS)])  # rare topics as one
     assert drawn.sum() == n and len(starts) > 60
     assert chisquare(np.add.reduceat(drawn, starts), np.add.reduceat(expected, starts)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("per_topic", "draws"), [(0, 8), (1, 1), (999, 1), (1500, 3), (4000, 8), (1e9, 8)])
+def test_the_more_tokens_a_topic_has_the_more_topics_a_token_draws(per_topic, draws, docs, listed):
+    fit = run(docs, listed.lists, total_tokens=per_topic * N_COMPONENTS)
+    given = run(docs, listed.lists, draws=draws)
+    np.testing.assert_array_equal(table(fit), table(given))
+    others = (run(docs, listed.lists, draws=n) for n in {1, 3, 8} - {draws})
+    assert all((table(fit) != table(other)).any() for other in others)
 
 
 def test_topics_of_documents_need_no_statistics(docs, listed):

@@ -2,8 +2,8 @@
 
 words (n,), counts (n,), topic_words (n_words, K) = p(word | topic), prior (K,), seed, row; row is the document's
 source row. Where a model has lists, topic_words are the weights of these, zeros elsewhere, and `rest` (K,) is what is
-added for all words alike; there, with the option `draws`, a token draws so many topics, and with `kept`, those with
-most tokens remain after two sweeps, or all but one.
+added for all words alike; there, with the option `draws`, a token draws so many topics, and with `kept`, of at most
+twice or `draws` times as many candidates, those with most tokens remain after two sweeps, or all but one.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def candidates(words, counts, topic_words, options, seed, row, rest=0.0):
         drawn += [draw(uniform(row_key, i * most + j), listed, rests) for j in range(n)]
     numbers = range(len(words) * most, len(words) * most + options["explored"])
     drawn += [int(uniform(row_key, number) * n_components) for number in numbers]
+    n_candidates = min(options["candidates"], max(2, n_draws) * options.get("kept", n_components))
     often = sorted(set(drawn), key=lambda topic: (-drawn.count(topic), drawn.index(topic)))
-    return np.array(often[: options["candidates"]], int)
+    return np.array(often[:n_candidates], int)
 
 
 def draw(u, listed, rest):

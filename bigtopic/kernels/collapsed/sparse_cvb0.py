@@ -12,11 +12,14 @@ Then, as in `cvb0`, for each distinct word v, with count c and responsibilities 
     a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
     N_k += c (a_k - r_k) ;  r <- a                                                 k among the candidates
 
-Other topics have N_k = 0. Where topics are lists, which many topics are, each token draws `draws` topics, and after two
-sweeps (or all but one), the `kept` candidates with most tokens remain, for the other sweeps and the statistics. In a
-dense model with at most `FEW` times as many topics as `candidates`, draws would cost more than they save: all are
-candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first step of
-expectation-maximisation from equal shares; that draws are few lets topics part sooner.
+Other topics have N_k = 0. In a dense model with at most `FEW` times as many topics as `candidates`, draws would cost
+more than they save: all are candidates, and the kernel is `cvb0`. The expected number of draws of a topic is the first
+step of expectation-maximisation from equal shares; that draws are few lets topics part sooner.
+
+Where topics are lists, which many topics are, each token draws `draws` topics, at most max(2, `draws`) x `kept` are
+candidates, and after two sweeps (or all but one), the `kept` ones with most tokens remain, for the other sweeps and the
+statistics. A word's lists of thousands of topics need many draws; where topics have few tokens, many draws leave more
+topics unused.
 
 Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
 sums over blocks of topics.
@@ -59,6 +62,8 @@ __all__ = ["FEW", "KERNEL", "run"]
 
 FEW = 4
 _AHEAD = 2  # words
+_MOST_DRAWS = 8  # of a token
+_TOKENS_PER_DRAW = 500  # of a topic
 
 
 @inner
@@ -269,7 +274,7 @@ def run(docs: Docs, view: View, hyper: Hyper, seed: int, state: State = None) ->
 def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelResult:
     """As `run`, where topics are lists; statistics, too, where any are wanted."""
     n_sweeps, limit, n_components, _, n_explored, kept, n_draws = _options(hyper)
-    n = min(whole_number(hyper.options, "candidates", 1), n_components)
+    n = min(whole_number(hyper.options, "candidates", 1), max(2, n_draws) * kept, n_components)
     n_best = min(kept, n)
     n_entries = len(docs.words) if hyper.statistics else 0
     longest = max(1, int(np.diff(docs.indptr).max(initial=1)))
@@ -297,11 +302,18 @@ def _run_on_lists(docs: Docs, lists: Lists, hyper: Hyper, seed: int) -> KernelRe
 def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int, int]:
     """Sweeps, tolerance, topics, candidates or 0 for all, topics drawn evenly, candidates that remain, and draws of a
     token. Raises SettingError like `run`."""
-    names = ("max_doc_update_iter", "candidates", "kept", "draws")
-    sweeps, candidates, kept, draws = (whole_number(hyper.options, name, 1) for name in names)
+    names = ("max_doc_update_iter", "candidates", "kept")
+    sweeps, candidates, kept = (whole_number(hyper.options, name, 1) for name in names)
     n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0)
     n_candidates = 0 if n <= FEW * candidates else candidates
-    return sweeps, tolerance(hyper.options), n, n_candidates, explored, kept, draws
+    return sweeps, tolerance(hyper.options), n, n_candidates, explored, kept, _draws(hyper)
+
+
+def _draws(hyper: Hyper) -> int:
+    """Draws of a token: as given, or one for each `_TOKENS_PER_DRAW` of a topic in learning, the most elsewhere."""
+    given = whole_number(hyper.options, "draws", 0)
+    fit = hyper.total_tokens / hyper.n_components / _TOKENS_PER_DRAW if hyper.total_tokens else _MOST_DRAWS
+    return given or int(min(max(fit, 1), _MOST_DRAWS))
 
 
 def _loop_options(hyper: Hyper) -> np.ndarray:
@@ -321,12 +333,14 @@ KERNEL = Kernel(
     views={"topic_words": "sparse_mean"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
-    options={**cvb0.KERNEL.options, "candidates": 32, "kept": 8, "draws": 8, "explored": 4},
+    options={**cvb0.KERNEL.options, "candidates": 32, "kept": 8, "draws": 0, "explored": 4},
     meanings={
         **cvb0.KERNEL.meanings,
-        "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as many",
-        "kept": "where topics are lists, topics that a document keeps after two sweeps, from 1; at most `candidates`",
-        "draws": "where topics are lists, topics that a token draws, from 1",
+        "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as many; "
+        "where topics are lists, at most twice `kept`, or `draws` times `kept`",
+        "kept": "where topics are lists, topics that a document keeps after two sweeps, from 1 to `candidates`",
+        "draws": "where topics are lists, topics that a token draws; 0 for 8, in learning one for each 500 tokens of a "
+        "topic, from 1 to 8",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

@@ -15,13 +15,7 @@ from bigtopic.estimators.inputs import as_corpus, kept_vocabulary, require_posit
 from bigtopic.estimators.questions import DocumentQuestions
 from bigtopic.estimators.support import checkpoints, fits, preparation, run_record, streams
 from bigtopic.estimators.support.initialization import begin_with
-from bigtopic.estimators.support.phases import (
-    Phase,
-    first_options,
-    most_components,
-    phases_after,
-    phases_over,
-)
+from bigtopic.estimators.support.phases import Phase, first_options, phases_after, phases_over
 from bigtopic.estimators.support.phases import n_passes as n_passes_of
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.events import Callback
@@ -472,7 +466,7 @@ class TopicLearning(DocumentQuestions):
         return getattr(get(self.method), name) if value is None else value
 
     def _batch_size(self, n_docs: int) -> int | None:
-        return self.batch_size or get(self.method).batch_size_for(n_docs, most_components(self._components()))
+        return self.batch_size or get(self.method).batch_size_for(n_docs, self._components())
 
     def _passes(self, corpus: Any) -> int:
         return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus.n_docs))

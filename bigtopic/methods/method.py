@@ -174,11 +174,12 @@ class Method:
             )
         return {**known, **self.options, **given}
 
-    def batch_size_for(self, n_docs: int, n_components: int = 1) -> int | None:
+    def batch_size_for(self, n_docs: int, n_components: int | Mapping[str, int] = 1) -> int | None:
         """Documents per update on a corpus of this size; more than it has where one update takes all."""
         if self.batch_size is None:
             return None
-        most = max(self.batch_size, int(self.docs_per_component * n_components))
+        n = max(n_components.values()) if isinstance(n_components, Mapping) else n_components
+        most = max(self.batch_size, int(self.docs_per_component * n))
         return most if self.least_rounds == 1 else min(most, max(SMALLEST_BATCH, n_docs // self.least_rounds))
 
     def max_iter_for(self, n_docs: int, batch_size: int | None) -> int:

@@ -18,15 +18,7 @@ from bigtopic.state.new_model import has_many
 from bigtopic.state.phases import next_phase
 from bigtopic.support.numbers import is_number, is_whole
 
-__all__ = [
-    "Phase",
-    "first_options",
-    "most_components",
-    "n_passes",
-    "n_updates",
-    "phases_after",
-    "phases_over",
-]
+__all__ = ["Phase", "first_options", "n_passes", "n_updates", "phases_after", "phases_over"]
 
 LEAST_PASSES = 10  # fewer leave little to average
 MOST_TIMES = 5  # passes of a phase over short documents, against those over long ones
@@ -117,15 +109,10 @@ def _why_too_large(phase: Phase, n_tokens: float) -> str:
 
 def _why_too_many(corpus: Corpus, components: int | Mapping[str, int]) -> str:
     """Why a later phase, whose arrays are dense, cannot learn so many topics; "" if it can."""
-    n_components = most_components(components)
+    n_components = max(components.values()) if isinstance(components, Mapping) else components
     if not has_many(len(corpus.vocabulary), n_components):
         return ""
     return f"it would hold {n_components:,} numbers for each of {len(corpus.vocabulary):,} words"
-
-
-def most_components(components: int | Mapping[str, int]) -> int:
-    """The number of components, or the largest of several numbers."""
-    return max(components.values()) if isinstance(components, Mapping) else components
 
 
 def _why_not_labelled(phase: Phase, corpus: Corpus) -> str:

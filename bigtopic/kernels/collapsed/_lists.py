@@ -17,7 +17,7 @@ from bigtopic.kernels.collapsed._candidates import DRAWS, add_draw, found, most_
 from bigtopic.kernels.support.collapsed import PAIR, by_length
 from bigtopic.kernels.support.entry import inner, outer
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES, spread, store
+from bigtopic.kernels.support.vector import LANES, prefetch, spread, store
 from bigtopic.support import buffers
 
 __all__ = ["infer", "shares", "statistics"]
@@ -41,39 +41,52 @@ def _add_up_blocks(lists, ends, sums):
 
 
 @inner
-def _draw(u, word, lists, ends, sums, offset_sums):
-    """A topic in proportion to the weights of a word."""
+def _begin_draw(u, word, lists, ends, sums, offset_sums):
+    """Where a topic in proportion to the weights of a word is: the block of its list, which is fetched, and what of the
+    target remains there; or -1 less the topic, which is drawn from r."""
     first, last = ends[word], ends[word + 1] - 1
     listed = sums[last] if last >= first else sums.dtype.type(0)
     target = u * (listed + offset_sums[offset_sums.shape[0] - 1])
     if target >= listed:
-        return found(offset_sums, 0, offset_sums.shape[0] - 1, target - listed)
+        return -1 - found(offset_sums, 0, offset_sums.shape[0] - 1, target - listed), target
     block = found(sums, first, last, target)
-    rest, t = (
-        target - (sums[block - 1] if block > first else 0),
-        lists.starts[word] + (block - first) * LANES,
-    )
-    while t < lists.stops[word] - 1:
-        rest -= lists.values[t] * lists.factor[lists.columns[t]]
+    place = lists.starts[word] + (block - first) * LANES
+    prefetch(lists.values, place)
+    prefetch(lists.columns, place)
+    return place, target - (sums[block - 1] if block > first else 0)
+
+
+@inner
+def _end_draw(place, rest, word, lists):
+    """The topic of a draw."""
+    if place < 0:
+        return -1 - place
+    while place < lists.stops[word] - 1:
+        rest -= lists.values[place] * lists.factor[lists.columns[place]]
         if rest < 0:
             break
-        t += 1
-    return np.int64(lists.columns[t])
+        place += 1
+    return np.int64(lists.columns[place])
 
 
 @inner
 def _find_candidates(
-    row_key, words, counts, lists, ends, sums, offset_sums, n_draws, n_explored, drawn, times, candidates
-):
-    """The candidates of a document; returns how many there are."""
-    n_components, n_words, n_drawn, most = times.shape[0], words.shape[0], 0, DRAWS * n_draws
+    row_key, words, counts, lists, ends, sums, offset_sums, n_explored, drawn, times, places, rests, candidates,
+):  # fmt: skip
+    """The candidates of a document; returns how many there are. The draws of a word, as many as there are `places`,
+    wait for memory together."""
+    n_components, n_words, n_drawn, most = times.shape[0], words.shape[0], 0, places.shape[0]
     if candidates.shape[0] >= n_components:
         for k in range(n_components):
             candidates[k] = k
         return n_components
     for i in range(n_words - 1, -1, -1):
-        for j in range(np.int64(min(np.ceil(counts[i]), DRAWS)) * n_draws):
-            topic = _draw(uniform(row_key, i * most + j), words[i], lists, ends, sums, offset_sums)
+        n_draws = np.int64(min(np.ceil(counts[i]), DRAWS)) * (most // DRAWS)
+        for j in range(n_draws):
+            u = uniform(row_key, i * most + j)
+            places[j], rests[j] = _begin_draw(u, words[i], lists, ends, sums, offset_sums)
+        for j in range(n_draws):
+            topic = _end_draw(places[j], rests[j], words[i], lists)
             n_drawn = add_draw(topic, drawn, n_drawn, times)
     for j in range(n_explored):
         topic = np.int64(uniform(row_key, n_words * most + j) * n_components)
@@ -182,6 +195,7 @@ def infer(
     n_components, ends = offset_sums.shape[0], np.empty(lists.starts.shape[0] + 1, np.int64)
     places = np.empty(candidates.shape[1], np.int64)
     drawn, times = np.empty(n_components, np.int64), np.zeros(n_components, np.int64)
+    draws, rests = np.empty(DRAWS * n_draws, np.int64), np.empty(DRAWS * n_draws)
     counts, inverses = np.empty((room, PAIR), dtype), np.empty((room, PAIR), dtype)
     left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
     mass, before = np.empty((2, PAIR, of_all.shape[3]), dtype)
@@ -200,8 +214,8 @@ def infer(
             own = slice(indptr[d], indptr[d + 1])
             words, of_words, lengths[j] = all_words[own], all_counts[own], indptr[d + 1] - indptr[d]
             n_found[d] = _find_candidates(
-                key(seed, rows[d]), words, of_words, lists, ends, sums, offset_sums, n_draws, n_explored, drawn,
-                times, candidates[d],
+                key(seed, rows[d]), words, of_words, lists, ends, sums, offset_sums, n_explored, drawn, times,
+                draws, rests, candidates[d],
             )  # fmt: skip
             _gather(
                 j, words, of_words, lists, candidates[d], n_found[d], prior, places, counts, block, shares, mass

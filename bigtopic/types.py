@@ -92,7 +92,8 @@ class Hyper(NamedTuple):
     doc_topics : whether the caller needs `doc_topics`
     statistics : the arrays whose statistics the caller needs; those that a kernel only offers are returned if named
     begun : whether the run began with given topics, so that new documents begin given what is counted, not at random
-    total_tokens : of the corpus, or the declared size of a stream; 0 outside learning
+    total_tokens : of the corpus or stream, whose size is declared, or estimated from the documents so far; 0 outside
+        learning
     """
 
     doc_topic_prior: np.ndarray

@@ -29,7 +29,8 @@ class LDA(TopicLearning):
     learn_doc_topic_prior, learn_topic_word_prior : learn that prior, beginning with the one given: "symmetric" for one
         number, "asymmetric" for one per topic or word; None keeps it. Some methods cannot, see 'Learned priors' in
         the documentation
-    batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
+    batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default, which
+        may grow with `n_components`
     max_iter : passes over the corpus; None for the method's default. `batch_size`, `max_iter`, `tol`, `init`, replicas
         and `asynchronous` are of the first phase of a method that has several, such as "auto"; `options` set the others
     max_time : time limit in seconds; it truncates the run after the update in which they pass, and changes nothing

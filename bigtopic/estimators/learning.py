@@ -469,7 +469,8 @@ class TopicLearning(DocumentQuestions):
         return self.batch_size or get(self.method).batch_size_for(n_docs, self._components())
 
     def _passes(self, corpus: Any) -> int:
-        return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus.n_docs))
+        method, n_docs = get(self.method), corpus.n_docs
+        return self.max_iter or method.max_iter_for(n_docs, self.batch_size or method.batch_size_for(n_docs))
 
     def _seed(self) -> int:
         if isinstance(self.random_state, np.random.RandomState):

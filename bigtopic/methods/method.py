@@ -64,8 +64,9 @@ class Method:
     prior_schemes : {global array: scheme that learns the array's prior from the array itself}, after `schemes`
     prior_learner : class of the scheme that learns the document-topic prior, if an estimator is asked to
     model : the arrays and their axes
-    batch_size : largest number of documents per update; None for the whole corpus
-    docs_per_component : of a minibatch at most, for each component, where that is more than `batch_size`
+    batch_size : largest number of documents per update, unless `docs_per_component` allows more; None for the whole
+        corpus
+    docs_per_component : documents per update for each component; the larger of this limit and `batch_size` holds
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact; None
         where the kernel needs whole minibatches

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,8 +17,10 @@ CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memo
 _OPTIONS = "--min-df and --max-features of 'bigtopic ingest'"
 
 
-def check_params(n_rows: int, n_components: int, itemsize: int = 4, remedy: str = "") -> None:
-    """Refuse params that cannot fit, before creating them; `remedy` is one more than the usual ones.
+def check_params(
+    n_rows: int, n_components: int, itemsize: int = 4, more: Callable[[], str] = lambda: ""
+) -> None:
+    """Refuse params that cannot fit, before creating them; `more` returns a remedy besides the usual ones.
 
     Raises
     ------
@@ -26,17 +29,21 @@ def check_params(n_rows: int, n_components: int, itemsize: int = 4, remedy: str 
     """
     refuse_beyond(
         n_rows * padded(n_components) * itemsize,
-        f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see "
-        f"{either('min_df and max_features of ingest, and Corpus.filter_vocabulary', _OPTIONS)})" + remedy,
+        lambda: (
+            f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see "
+            f"{either('min_df and max_features of ingest, and Corpus.filter_vocabulary', _OPTIONS)}){more()}"
+        ),
     )
 
 
-def refuse_beyond(need: int, remedy: str, what: str = "this model needs") -> None:
-    """Refuse what needs more bytes than the machine has. Raises SettingError, which ends with the remedy."""
+def refuse_beyond(need: int, remedy: str | Callable[[], str], what: str = "this model needs") -> None:
+    """Refuse what needs more bytes than the machine has. Raises SettingError, which ends with the remedy, or with what
+    it returns."""
     have = total_bytes()
     if have is not None and need >= have:
         raise SettingError(
-            f"{what} about {need / 1e9:.1f} GB, but the machine has {have / 1e9:.1f} GB; {remedy}"
+            f"{what} about {need / 1e9:.1f} GB, but the machine has {have / 1e9:.1f} GB; "
+            f"{remedy if isinstance(remedy, str) else remedy()}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def new_model(
         why = why_dense(method, name, size[1], options, len(prior)) if many else ""
         kind: type[LazyArray] = SparseArray if many and not why else LazyArray
         if kind is LazyArray:
-            check_params(*size, np.dtype(spec.dtype).itemsize, _for_lists(method, name, why) if many else "")
+            check_params(*size, np.dtype(spec.dtype).itemsize, partial(_for_lists, method, name, why))
         array = kind.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
         arrays[name] = array
         array.set_prior(prior)
@@ -150,20 +151,22 @@ def note_dense(model: TopicModel, show: bool | None = None) -> None:
     for name, array in model.params.arrays.items():
         n = array.n_components
         if views.get(name) == "sparse_mean" and has_many(array.n_rows, n) and not array.is_sparse:
-            why = why_dense(model.method, name, n, model.options, len(array.prior))
-            say(
-                f"because of {why}, each word has a number for each of {n:,} topics ({array.raw.nbytes / 1e9:.2g} GB), "
-                "not a list of its own",
-                show,
+            why, size = (
+                why_dense(model.method, name, n, model.options, len(array.prior)),
+                array.raw.nbytes / 1e6,
             )
+            numbers = f"each word has a number for each of {n:,} topics ({size:,.0f} MB)"
+            say(f"because of {why}, {numbers}, instead of a list of the topics it has", show)
 
 
 def _for_lists(method: Method, name: str, why: str) -> str:
-    """What to change in a model that is refused for sparse rows; "" if no method of its kind has them."""
+    """What a model that is refused can change to have sparse rows; "" if it has few topics, or no method has them."""
+    if not why:
+        return ""
     of_model = [each for each in TABLE if each.model == method.model]
     able = [each.name for each in of_model if not why_dense(each, name, sys.maxsize, each.kernel_options({}))]
     if method.name in able:
-        return f", or leave {why} out, to keep lists of topics"
+        return f", or do without {why}, to keep lists of topics"
     return f", or use method {' or '.join(able)}, which keep lists of topics" if able else ""
 
 

@@ -385,17 +385,17 @@ def test_a_fit_that_is_refused_leaves_the_model_and_its_record(corpus):
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"average": 0.5}, "averages over updates"),
+        ({"average": 0.5}, "averaging over updates"),
         ({"learn_doc_topic_prior": "symmetric", "batch_size": 30}, "learned priors"),
-        ({"topic_word_prior": np.full(80, 0.1)}, "priors of single words"),
-        ({"options": {"candidates": 3000}}, "as many candidates as topics"),
+        ({"topic_word_prior": np.full(80, 0.1)}, "a topic-word prior that differs between words"),
+        ({"options": {"candidates": 3000}}, "the option candidates, which allows all topics"),
         ({}, ""),
         ({"method": "online-vb", "average": 0.5}, ""),  # which has no lists without it either
     ],
 )
 def test_what_makes_thousands_of_topics_dense_is_said(settings, why, corpus, capsys):
     LDA(2048, **{"method": "sparse-cvb0", "max_iter": 1, **QUIET, **settings}).fit(corpus)
-    line = f"because of {why}, each word has a number for each of 2,048 topics (0.00066 GB), not a list of its own\n"
+    line = f"because of {why}, each word has a number for each of 2,048 topics (1 MB), instead of a list of "
     assert (line in (said := capsys.readouterr().err)) == bool(why) == ("because of" in said)
 
 
@@ -403,7 +403,7 @@ def test_a_refusal_of_dense_topics_names_what_keeps_lists(monkeypatch, corpus):
     monkeypatch.setattr(machine_memory, "total_bytes", lambda: 1000)
     with pytest.raises(SettingError, match="or use method sparse-cvb0 or auto, which keep lists of topics"):
         LDA(2048, method="ml-ope", **QUIET).fit(corpus)
-    with pytest.raises(SettingError, match="or leave averages over updates out, to keep lists of topics"):
+    with pytest.raises(SettingError, match="or do without averaging over updates, to keep lists of topics"):
         LDA(2048, method="sparse-cvb0", average=0.5, **QUIET).fit(corpus)
     with pytest.raises(SettingError, match="see min_df") as error:
         LDA(3, **QUIET).fit(corpus)

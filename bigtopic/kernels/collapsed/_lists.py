@@ -42,8 +42,8 @@ def _add_up_blocks(lists, ends, sums):
 
 @inner
 def _begin_draw(u, word, lists, ends, sums, offset_sums):
-    """Where a topic in proportion to the weights of a word is: the block of its list, which is fetched, and what of the
-    target remains there; or -1 less the topic, which is drawn from r."""
+    """Begin to draw a topic in proportion to the weights of a word. Returns where its block of the list begins, which
+    is prefetched, and the rest of the target; or, of a topic drawn from r, -1 - topic."""
     first, last = ends[word], ends[word + 1] - 1
     listed = sums[last] if last >= first else sums.dtype.type(0)
     target = u * (listed + offset_sums[offset_sums.shape[0] - 1])
@@ -58,7 +58,7 @@ def _begin_draw(u, word, lists, ends, sums, offset_sums):
 
 @inner
 def _end_draw(place, rest, word, lists):
-    """The topic of a draw."""
+    """The topic of a draw that was begun."""
     if place < 0:
         return -1 - place
     while place < lists.stops[word] - 1:
@@ -73,8 +73,11 @@ def _end_draw(place, rest, word, lists):
 def _find_candidates(
     row_key, words, counts, lists, ends, sums, offset_sums, n_explored, drawn, times, places, rests, candidates,
 ):  # fmt: skip
-    """The candidates of a document; returns how many there are. The draws of a word, as many as there are `places`,
-    wait for memory together."""
+    """The candidates of a document; returns how many there are.
+
+    All draws of a word, for which there is room in `places` and `rests`, are begun before one is ended, so that they
+    wait for memory together.
+    """
     n_components, n_words, n_drawn, most = times.shape[0], words.shape[0], 0, places.shape[0]
     if candidates.shape[0] >= n_components:
         for k in range(n_components):
@@ -178,7 +181,8 @@ def _keep(j, counts, candidates, n, shares, inverses, prior, mass, tokens):
 
 @outer
 def infer(
-    seed, rows, indptr, all_words, all_counts, lists, offset_sums, prior, n_draws, n_explored, n_sweeps, tolerance,
+    seed, rows, indptr, all_words, all_counts, lists, offset_sums, prior, draws_per_token, n_explored, n_sweeps,
+    tolerance,
     sums, of_all, of_best, tokens, candidates, n_found, masses,
 ):  # fmt: skip
     """Infer documents: the first `n_found` of `candidates` (n_docs, n_candidates) become the topics that each document
@@ -195,7 +199,7 @@ def infer(
     n_components, ends = offset_sums.shape[0], np.empty(lists.starts.shape[0] + 1, np.int64)
     places = np.empty(candidates.shape[1], np.int64)
     drawn, times = np.empty(n_components, np.int64), np.zeros(n_components, np.int64)
-    draws, rests = np.empty(DRAWS * n_draws, np.int64), np.empty(DRAWS * n_draws)
+    draw_places, draw_rests = np.empty(DRAWS * draws_per_token, np.int64), np.empty(DRAWS * draws_per_token)
     counts, inverses = np.empty((room, PAIR), dtype), np.empty((room, PAIR), dtype)
     left, factors, order = np.empty(PAIR, np.int64), np.empty(PAIR, dtype), np.empty(n_docs, np.int64)
     mass, before = np.empty((2, PAIR, of_all.shape[3]), dtype)
@@ -215,7 +219,7 @@ def infer(
             words, of_words, lengths[j] = all_words[own], all_counts[own], indptr[d + 1] - indptr[d]
             n_found[d] = _find_candidates(
                 key(seed, rows[d]), words, of_words, lists, ends, sums, offset_sums, n_explored, drawn, times,
-                draws, rests, candidates[d],
+                draw_places, draw_rests, candidates[d],
             )  # fmt: skip
             _gather(
                 j, words, of_words, lists, candidates[d], n_found[d], prior, places, counts, block, shares, mass

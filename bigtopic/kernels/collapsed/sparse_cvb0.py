@@ -21,8 +21,8 @@ candidates, and after two sweeps (or all but one), the `kept` ones with most tok
 statistics. A word's lists of thousands of topics need many draws; where topics have few tokens, many draws leave more
 topics unused.
 
-Cost: candidates x sweeps of each distinct word of a document, and topics, once, of each word of a slice: draws search
-sums over blocks of topics.
+Cost: candidates x sweeps of each distinct word of a document, draws of its tokens, and topics, once, of each word of a
+slice: draws search sums over blocks of topics.
 
 References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7; Lücke and
 Eggert (2010), "Expectation truncation and the benefits of preselection in training generative models", for
@@ -62,7 +62,8 @@ __all__ = ["FEW", "KERNEL", "run"]
 
 FEW = 4
 _AHEAD = 2  # words
-_MOST_DRAWS = 8  # of a token
+_MOST_DRAWS = 8  # of a token, where their number is not given
+_LARGEST_DRAWS = 64
 _TOKENS_PER_DRAW = 500  # of a topic
 
 
@@ -311,7 +312,7 @@ def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int, int]:
 
 def _draws(hyper: Hyper) -> int:
     """Draws of a token: as given, or one for each `_TOKENS_PER_DRAW` of a topic in learning, the most elsewhere."""
-    given = whole_number(hyper.options, "draws", 0)
+    given = whole_number(hyper.options, "draws", 0, _LARGEST_DRAWS)
     fit = hyper.total_tokens / hyper.n_components / _TOKENS_PER_DRAW if hyper.total_tokens else _MOST_DRAWS
     return given or int(min(max(fit, 1), _MOST_DRAWS))
 
@@ -337,10 +338,10 @@ KERNEL = Kernel(
     meanings={
         **cvb0.KERNEL.meanings,
         "candidates": "topics that a document can have, from 1; all, of a dense model with up to four times as many; "
-        "where topics are lists, at most twice `kept`, or `draws` times `kept`",
+        "where topics are lists, also at most max(2, `draws`) times `kept`",
         "kept": "where topics are lists, topics that a document keeps after two sweeps, from 1 to `candidates`",
-        "draws": "where topics are lists, topics that a token draws; 0 for 8, in learning one for each 500 tokens of a "
-        "topic, from 1 to 8",
+        "draws": "where topics are lists, topics that each token draws, up to 64; 0 for one for each 500 tokens of the "
+        "corpus per topic, from 1 to 8, and for 8 outside learning",
         "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
     },
     scratch=_scratch,

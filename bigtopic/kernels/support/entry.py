@@ -196,8 +196,8 @@ def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float
     return frozen(row, dtype)
 
 
-def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
-    """The value of an option that must be a whole number from `least` to `LARGEST`.
+def whole_number(options: Mapping[str, Any], name: str, least: int, most: int = LARGEST) -> int:
+    """The value of an option that must be a whole number from `least` to `most`.
 
     Raises
     ------
@@ -205,9 +205,9 @@ def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
         When it is not.
     """
     value = options[name]
-    if not is_whole(value) or not least <= int(value) <= LARGEST:
+    if not is_whole(value) or not least <= int(value) <= most:
         raise SettingError(
-            f"{argument(name, value)}: must be a whole number of at least {least} and at most {LARGEST:,}"
+            f"{argument(name, value)}: must be a whole number of at least {least} and at most {most:,}"
         )
     return int(value)
 

@@ -64,7 +64,7 @@ METHODS = (
         inference="cvb0",
         summary="online-cvb0 with larger steps; beyond 128 topics, of those that a document's words propose",
         complexity="as online-cvb0; beyond K = 128, 32 I per distinct word, and K per distinct word of a slice; from "
-        "K = 2048, 8 (I + 6), and its topics instead of K",
+        "K = 2048, at most 8 (I + 6), up to 8 draws per token, and its topics instead of K",
         use="hundreds of topics, and no time for sampling",
         paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013, candidates of Lücke and Eggert 2010",
     ),

@@ -15,6 +15,7 @@ import numpy as np
 
 from bigtopic.errors import ModelError
 from bigtopic.methods import Method
+from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.scheme_steps import checked
 from bigtopic.state.lazy_array import LazyArray, padded
@@ -183,12 +184,12 @@ def why_dense(
     candidates: int = options.get("candidates", n_components)
     if method.load_kernel().views.get(name) != "sparse_mean":
         return f"method {method.name!r}"
-    if len(method.schemes) + len(method.prior_schemes) > 1:
+    if method.prior_schemes or DOC_TOPIC_PRIOR in method.schemes:
         return "learned priors"
-    if not isinstance(method.schemes.get(name), PlainStep) or method.inner != 1:
+    if [*method.schemes] != [name] or not isinstance(method.schemes[name], PlainStep) or method.inner != 1:
         return f"the schemes of method {method.name!r}"
     if method.average:
-        return "averages over updates"
+        return "averaging over updates"
     if candidates >= n_components:
-        return "as many candidates as topics"
-    return "priors of single words" if n_priors > 1 else ""
+        return "the option candidates, which allows all topics"
+    return "a topic-word prior that differs between words" if n_priors > 1 else ""

@@ -418,3 +418,5 @@ def test_minibatches_of_thousands_of_topics_are_larger(n_components, n_docs, siz
     assert LDA(n_components)._batch_size(n_docs) == size
     assert LDA(n_components, batch_size=70)._batch_size(n_docs) == 70
     assert LDA(n_components, method="online-cvb0")._batch_size(n_docs) <= 500
+    corpus = SimpleNamespace(n_docs=n_docs)
+    assert LDA(n_components)._passes(corpus) == LDA(3)._passes(corpus)

@@ -151,11 +151,8 @@ def note_dense(model: TopicModel, show: bool | None = None) -> None:
     for name, array in model.params.arrays.items():
         n = array.n_components
         if views.get(name) == "sparse_mean" and has_many(array.n_rows, n) and not array.is_sparse:
-            why, size = (
-                why_dense(model.method, name, n, model.options, len(array.prior)),
-                array.raw.nbytes / 1e6,
-            )
-            numbers = f"each word has a number for each of {n:,} topics ({size:,.0f} MB)"
+            why = why_dense(model.method, name, n, model.options, len(array.prior))
+            numbers = f"each word has a number for each of {n:,} topics ({array.raw.nbytes / 1e6:,.0f} MB)"
             say(f"because of {why}, {numbers}, instead of a list of the topics it has", show)
 
 

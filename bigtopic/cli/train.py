@@ -40,6 +40,7 @@ def _half_life(value: Any) -> float | str:
     return float(text) if text.replace(".", "", 1).isdecimal() else text
 
 
+_SHOWN = 100  # topics, in the end
 _SHAPE = Choice(["symmetric", "asymmetric"])
 
 
@@ -257,7 +258,10 @@ def command(
     if as_json:
         terminal.to_json(facts.facts_of_model(estimator, model))
     else:
-        terminal.table(summarise(estimator))
+        summary = summarise(estimator)
+        terminal.table(summary.largest(_SHOWN))
+        if (n_more := len(summary.topics) - _SHOWN) > 0:
+            terminal.line(f"and {counted(n_more, 'smaller topic')}: bigtopic topics {model}")
         terminal.line("")
         terminal.figures({**facts.progress_lines(estimator), "model": model})
     if terminated.is_set():

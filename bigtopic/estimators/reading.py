@@ -181,7 +181,7 @@ class FittedTopics(Estimator):
 
     @property
     def unused_topics_(self) -> np.ndarray:
-        """The topics that the model does not use, int64 (n_unused,): few tokens, distributed as in the whole corpus."""
+        """The topics that the model does not use, int64 (n_unused,): few tokens, of words that chance may explain."""
         return np.flatnonzero(self.topic_source().unused)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -57,9 +58,15 @@ class Inferred:
 
 @dataclass(frozen=True)
 class _Context:
+    """What all tasks share; when a worker has no copy of it any more, it forgets the arrays, as after a `Run`."""
+
     parts: Any
     work: Work
     seed: int
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        finalize(self, sharing.give_back).atexit = False
 
 
 def infer(

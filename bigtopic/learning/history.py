@@ -229,10 +229,10 @@ def note_fitted(model: TopicModel, show: bool | None) -> None:
         return
     if n_unused := int(model.topic_source().unused.sum()):
         say(
-            f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, distributed like the whole "
-            "corpus; unused_topics_ lists them"
+            f"{n_unused:,} of {counted(model.n_components, 'topic')} unused: few tokens, of words that chance may "
+            "explain; unused_topics_ lists them"
         )
     if (share := model.dropped_share or 0.0) > 0.01:
         say(
-            f"{share:.0%} of the statistics were dropped: each less than {LEAST} tokens; counts below 1 lose most"
+            f"{share:.0%} of the statistics were dropped: each less than {LEAST} tokens, as of counts below 1"
         )

@@ -294,7 +294,7 @@ def distances_of_pairs(
     n, end = len(every), 0
     refuse_beyond(
         8 * n * (n - 1),
-        f"give {argument('topics', ...)}, such as those that are not in unused_topics_",
+        f"give {argument('topics', ...)}, such as the largest",
         f"a hierarchy of {n:,} topics needs",
     )
     products = _products(source, source, measure)

@@ -249,7 +249,7 @@ def correlation(theta: Theta, topics: Sequence[int] | None = None) -> np.ndarray
         When the machine has no room for two numbers for each pair of topics.
     """
     n = theta.n_components if topics is None else len(topics)
-    remedy = f"give {argument('topics', ...)}, such as those that are not in unused_topics_"
+    remedy = f"give {argument('topics', ...)}, such as the largest"
     refuse_beyond(16 * n * n, remedy, f"the correlation of {n:,} topics needs")
     sums, products, n_docs = np.zeros(n), np.zeros((n, n)), 0
     for _, shares in theta.batches("correlating"):

@@ -258,7 +258,7 @@ class ModelTopics:
 
 _BURSTS = 2.0
 _CELLS = 1 << 20  # words x topics at once
-_CHANCES = 1 << 10  # of so many topics the chance is always computed
+_CHANCES = 1 << 7  # of so many topics the chance is always computed
 
 
 def unused_topics(sizes: np.ndarray, blocks: Iterable[Any], n_tokens: float | None = None) -> np.ndarray:
@@ -266,6 +266,7 @@ def unused_topics(sizes: np.ndarray, blocks: Iterable[Any], n_tokens: float | No
 
     A model with more topics than its documents need spreads a few tokens over each spare topic: the share that the
     documents' prior gives to every topic. The words of such a topic look like tokens drawn from the corpus at random.
+    So may the words of a topic that is used, but has less than a few hundred tokens of tens of thousands of words.
     With n_kv tokens of word v in topic k, prior excluded, n_k = sum_v n_kv, N = sum_k n_k, and the frequencies
     u_v = sum_k n_kv / N, topic k is unused where both hold:
 
@@ -282,7 +283,7 @@ def unused_topics(sizes: np.ndarray, blocks: Iterable[Any], n_tokens: float | No
     has no unused ones.
 
     Cost: a logarithm of each statistic above 0 of topics that pass the first condition, and two of each word for each
-    of about a thousand of these topics.
+    of about a hundred of these topics.
 
     References: Dunning (1993), "Accurate methods for the statistics of surprise and coincidence"; Church and Gale
     (1995), "Poisson mixtures", for bursts.

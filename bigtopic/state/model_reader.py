@@ -298,6 +298,8 @@ def check_parts(name: str, parts: Mapping[str, Any], normalised_over: str | None
     if name.endswith(f".{COUNT}"):
         check_range(name, parts["prior"] + raw[:1, :1] * scale[:1], most=MOST_STEPS)
     found, size = _sums_of(raw, scale)
+    if isinstance(raw, SparseRows):
+        size += float(parts["dropped"].sum())  # which was in the sums, too
     if not (np.abs(found - sums) <= _DRIFT * max(size, 1e-30)).all():
         column = int(np.argmax(np.abs(found - sums)))
         raise FieldError(

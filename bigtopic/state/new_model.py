@@ -19,7 +19,7 @@ from bigtopic.state.axes import axis_sizes
 from bigtopic.state.contract.declarations import array_specs, check_method, check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.lazy_array import LazyArray, padded
-from bigtopic.state.machine_memory import check_params
+from bigtopic.state.machine_memory import check_params, refuse_beyond
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
 from bigtopic.state.sparse.array import SparseArray, why_dense
@@ -30,6 +30,7 @@ __all__ = ["begin_rows", "count_documents", "has_many", "new_model", "note_dense
 
 SPARSE_FROM = 2048  # topics, or bytes of an array that is not sparse
 SPARSE_BYTES = 1 << 31
+_TOPIC_BYTES = 200  # of a topic in the vectors of a model and of a run, where no word has it
 DRAWN_BYTES = 1 << 22  # of random numbers at once
 
 
@@ -90,6 +91,8 @@ def new_model(
         kind: type[LazyArray] = SparseArray if many and not why else LazyArray
         if kind is LazyArray:
             check_params(*size, np.dtype(spec.dtype).itemsize, partial(_for_lists, method, name, why))
+        else:
+            refuse_beyond(_TOPIC_BYTES * size[1], f"choose fewer topics (now {size[1]})")
         array = kind.zeros(*size, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over)
         arrays[name] = array
         array.set_prior(prior)

@@ -126,6 +126,14 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
     assert "n_components=3" in run("info", tmp_path / "m.zarr").output
 
 
+def test_training_prints_the_largest_of_many_topics(corpus, tmp_path):
+    path = tmp_path / "m.zarr"
+    shown = run("train", corpus, path, "--topics", 103, "--method", "online-cvb0", "--passes", 1).stdout
+    assert len(re.findall(r"^ *\d+  ", shown, re.M)) == 100
+    assert f"\nand 3 smaller topics: bigtopic topics {path}\n" in shown
+    assert "smaller" not in run("topics", path).stdout
+
+
 def test_training_averages(corpus, tmp_path):
     run("train", corpus, tmp_path / "m.zarr", "--method", "g-oem", "--topics", 3, "--average", 0.5)
     model = load_model(tmp_path / "m.zarr")

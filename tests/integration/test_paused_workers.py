@@ -119,6 +119,14 @@ def test_nothing_rests_after_a_run_that_fails(executor, three_workers):
     assert all_gave_back(three_workers, before)
 
 
+@pytest.mark.parametrize("name", ["auto", "online-vb"])
+def test_nothing_rests_after_topics_of_documents(name, three_workers):
+    documents, before = counts(800, 3000), three_workers.run(left)
+    model = LDA(40, method=name, max_iter=1, client=False).fit(documents)
+    model.set_params(client=three_workers).transform(documents)
+    assert all_gave_back(three_workers, before)
+
+
 @pytest.fixture(scope="module")
 def limited() -> Iterator[Any]:
     """Client of a worker of 4 GB."""

@@ -9,6 +9,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.datasets import lda_corpus
+from bigtopic.errors import ModelError, SettingError
 from bigtopic.state import new_model
 
 SETTINGS: dict[str, Any] = {
@@ -66,3 +67,26 @@ def test_a_loaded_model_goes_on(corpus, tmp_path):
         assert bits(loaded.partial_fit(some)) == bits(model.partial_fit(some))
     model.save(tmp_path / "m.zarr", overwrite=True)
     assert bits(bt.load_model(tmp_path / "m.zarr")) == bits(loaded)
+
+
+def test_a_model_that_dropped_everything_is_saved(tmp_path):
+    """What is left of sums is the rounding of what was dropped."""
+    tiny = bt.from_matrix(lda_corpus(200, 300, 5, random_state=1).counts * 1e-6)
+    run = bt.Checkpoint(tmp_path / "run", rounds=1)
+    model = bt.LDA(**SETTINGS).fit(tiny, checkpoint=run)
+    assert model._model.dropped_share > 0.99
+    model.save(tmp_path / "model")
+    assert bits(bt.load_model(tmp_path / "model")) == bits(bt.load_model(tmp_path / "run")) == bits(model)
+
+
+def test_numbers_beyond_single_precision_are_refused_as_of_dense_rows(corpus):
+    huge = bt.from_matrix(lda_corpus(200, 300, 5, random_state=1).counts * 1e36)
+    for n in (20, 140):
+        with pytest.raises(ModelError, match="finite"):
+            bt.LDA(**SETTINGS | {"n_components": n}).fit(huge)
+
+
+def test_another_method_does_not_go_on(corpus):
+    model = bt.LDA(**SETTINGS).fit(corpus).set_params(method="cgs")
+    with pytest.raises(SettingError, match="learned by 'sparse-cvb0', and goes on with that"):
+        model.partial_fit(corpus)

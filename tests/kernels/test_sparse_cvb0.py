@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chisquare
 
 from bigtopic import kernels
+from bigtopic.errors import SettingError
 from bigtopic.state.sparse.array import SparseArray
 from bigtopic.state.views import take_view
 from bigtopic.types import AxisStats, Docs, View
@@ -201,6 +202,14 @@ def test_the_more_tokens_a_topic_has_the_more_topics_a_token_draws(per_topic, dr
     np.testing.assert_array_equal(table(fit), table(given))
     others = (run(docs, listed.lists, draws=n) for n in {1, 3, 8} - {draws})
     assert all((table(fit) != table(other)).any() for other in others)
+
+
+@pytest.mark.parametrize(("name", "most"), [("draws", "64"), ("explored", "10,000")])
+def test_draws_that_would_take_hours_are_refused(name, most, docs, listed):
+    with pytest.raises(
+        SettingError, match=f"{name}=1000000000: must be a whole number .* and at most {most}"
+    ):
+        run(docs, listed.lists, **{name: 10**9})
 
 
 def test_topics_of_documents_need_no_statistics(docs, listed):

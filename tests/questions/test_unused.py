@@ -132,7 +132,7 @@ def test_one_line_after_fitting_says_how_many(model, corpus, capfd):
     n_unused = len(model.unused_topics_)
     told = {**QUIET, "progress": None}
     again = bt.LDA(50, method="online-cvb0", **told).fit(truth)
-    line = f"{n_unused} of 50 topics unused: few tokens, distributed like the whole corpus; unused_topics_"
+    line = f"{n_unused} of 50 topics unused: few tokens, of words that chance may explain; unused_topics_"
     assert capfd.readouterr().err == f"{line} lists them\n"
     again.set_params(progress=False).fit(truth)  # silent
     again.partial_fit(truth)  # a stream may go on

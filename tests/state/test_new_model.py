@@ -10,6 +10,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.schemes.add import Add
@@ -97,3 +98,10 @@ def test_topics_that_mix_distributions_over_words_are_mixtures():
     np.testing.assert_allclose(source.gather(None), expected, rtol=1e-5)
     np.testing.assert_allclose(source.gather(np.array([7, 2], np.int32)), expected[[7, 2]], rtol=1e-5)
     np.testing.assert_allclose(source.weights, parts.sum(axis=1))
+
+
+def test_more_topics_than_any_machine_holds_are_refused_before_there_are_numbers_for_them():
+    with pytest.raises(
+        SettingError, match=r"but the machine has .* GB; choose fewer topics \(now 1000000000000\)"
+    ):
+        new_model(table.get("sparse-cvb0"), 10**12, Vocabulary(None, 2500), n_tokens=1e6)

@@ -136,14 +136,14 @@ def go_back(estimator: Any) -> TopicModel:
         When the estimator was given another method since.
     """
     model: TopicModel = estimator._fitted()
-    if not model.cursor.phase:
-        return model
     name = get(estimator.method).name
     if name != model.method.name:
         raise SettingError(
             f"{argument('method', name)}: the model was learned by {model.method.name!r}, and goes on with that; set "
             "it again"
         )
+    if not model.cursor.phase:
+        return model
     estimator._model = found = in_first_phase(estimator)
     estimator.run_ = run_record.without_phases(estimator.run_)
     return found

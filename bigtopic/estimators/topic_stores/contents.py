@@ -54,8 +54,10 @@ def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | N
         np.put_along_axis(largest, order, True, axis=1)
         keep &= largest
     keep[np.arange(n_docs), doc_topics.argmax(axis=1)] = True
-    indptr = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
-    return indptr.astype(np.int64), np.nonzero(keep)[1].astype(np.int32), doc_topics[keep].astype(np.float32)
+    places = np.flatnonzero(keep)
+    indptr = np.searchsorted(places, np.arange(n_docs + 1) * n_components)
+    kept = doc_topics.reshape(-1)[places].astype(np.float32)
+    return indptr.astype(np.int64), (places % n_components).astype(np.int32), kept
 
 
 def check_sparsity(min_probability: float, top_k: int | None) -> None:

@@ -175,7 +175,7 @@ def _keep(j, counts, candidates, n, shares, inverses, prior, mass, tokens):
             own = factor * shares[i, j, t]
             mass[j, t] += own
             if i < tokens.shape[0]:
-                tokens[i, t] = own if own >= least else 0
+                tokens[i, t] = 0 if own < least else own  # NaN is seen later
     return dropped
 
 
@@ -276,7 +276,7 @@ def _add_up_words(
             i, d = entries[at], documents[at]
             for t in range(n_found[d]):
                 k = candidates[d, t]
-                if tokens[i, t] > 0:
+                if tokens[i, t] != 0:
                     if sums[k] == 0:
                         seen[n_seen] = k
                         n_seen += 1

@@ -64,6 +64,7 @@ FEW = 4
 _AHEAD = 2  # words
 _MOST_DRAWS = 8  # of a token, where their number is not given
 _LARGEST_DRAWS = 64
+_LARGEST_EXPLORED = 10_000
 _TOKENS_PER_DRAW = 500  # of a topic
 
 
@@ -305,7 +306,7 @@ def _options(hyper: Hyper) -> tuple[int, float, int, int, int, int, int]:
     token. Raises SettingError like `run`."""
     names = ("max_doc_update_iter", "candidates", "kept")
     sweeps, candidates, kept = (whole_number(hyper.options, name, 1) for name in names)
-    n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0)
+    n, explored = hyper.n_components, whole_number(hyper.options, "explored", 0, _LARGEST_EXPLORED)
     n_candidates = 0 if n <= FEW * candidates else candidates
     return sweeps, tolerance(hyper.options), n, n_candidates, explored, kept, _draws(hyper)
 
@@ -342,7 +343,7 @@ KERNEL = Kernel(
         "kept": "where topics are lists, topics that a document keeps after two sweeps, from 1 to `candidates`",
         "draws": "where topics are lists, topics that each token draws, up to 64; 0 for one for each 500 tokens of the "
         "corpus per topic, from 1 to 8, and for 8 outside learning",
-        "explored": "topics drawn evenly, besides those that the words of a document propose, from 0",
+        "explored": "topics drawn evenly, besides those that the words of a document propose, from 0 to 10,000",
     },
     scratch=_scratch,
     paper="Asuncion et al. 2009; Lücke and Eggert 2010",

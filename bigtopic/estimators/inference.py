@@ -15,7 +15,7 @@ from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus, check_width, open_documents, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.contents import check_sparsity, sparse_topics
-from bigtopic.estimators.topic_stores.formats import STORE, target_format
+from bigtopic.estimators.topic_stores.formats import FORMATS, STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_table, write_topics
 from bigtopic.evaluation import Snapshot, log_predictive, prevalence, snapshot
 from bigtopic.inference.infer import Inferred, infer, inferring
@@ -24,7 +24,7 @@ from bigtopic.inference.lazy import topics_of_corpus, topics_of_partitions
 from bigtopic.ingestion.settings import Workers
 from bigtopic.ingestion.text import with_collocations
 from bigtopic.parallel import cluster
-from bigtopic.parallel.progress import Progress
+from bigtopic.parallel.progress import Progress, say
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.state.identity import model_identity
 from bigtopic.state.machine_memory import refuse_beyond
@@ -34,6 +34,8 @@ from bigtopic.support.deprecations import renamed
 from bigtopic.wording import counted
 
 __all__ = ["TopicInference"]
+
+_MANY = 2000  # topics, from which a table is said to be wide
 
 
 def _csr(topics: np.ndarray, min_probability: float, top_k: int | None) -> Any:
@@ -171,14 +173,17 @@ class TopicInference(FittedTopics):
         """
         kind = target_format(url, format)
         model = inferring(self._fitted(), inference, options)
-        corpus = self._known_corpus(X)
+        corpus, n_components = self._known_corpus(X), self._fitted().n_components
         own = partial(write_topics, model=model_identity(self._fitted()))
         write = own if kind == STORE else partial(write_table, kind)
+        if kind != STORE and FORMATS[kind].wide and n_components > _MANY:
+            columns = f"{kind} has a column for each of {n_components:,} topics"
+            say(f"{columns}; zarr, jsonl and h5ad hold only the topics that a document has", self.progress)
         return write(
             url,
             self._infer(corpus, random_state, model),
             corpus,
-            self._fitted().n_components,
+            n_components,
             min_probability=min_probability,
             top_k=top_k,
             order=order,

@@ -102,7 +102,7 @@ def _row(family: str, method: Method) -> dict[str, Any]:
         "method": method.name,
         "kernel": method.kernel if isinstance(method.kernel, str) else method.kernel.name,
         "scheme": ", ".join(str(scheme) for scheme in method.schemes.values()),
-        "batch_size": method.batch_size or "all",
+        "batch_size": _batch_size(method),
         "max_iter": method.max_iter,
         "doc_topic_prior": _prior(method, DOC_TOPIC_PRIOR),
         "topic_word_prior": _prior(method, TOPIC_WORDS),
@@ -112,6 +112,14 @@ def _row(family: str, method: Method) -> dict[str, Any]:
         "paper": method.paper,
         "aliases": ", ".join(method.aliases),
     }
+
+
+def _batch_size(method: Method) -> int | str:
+    """Documents per update, or the rule where they grow with the topics."""
+    if method.batch_size is None:
+        return "all"
+    share = method.docs_per_component
+    return f"max({method.batch_size}, K/{1 / share:g})" if share else method.batch_size
 
 
 def _prior(method: Method, array: str) -> str:

@@ -15,6 +15,7 @@ from bigtopic.errors import (
     SettingError,
     VocabularyMismatch,
 )
+from bigtopic.estimators import inference
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.topic_stores import contents
 from bigtopic.ingestion.ingest import ingest
@@ -187,6 +188,18 @@ def test_scores_and_perplexity(model, corpus, synthetic):
 @pytest.fixture
 def written(model, corpus, tmp_path) -> str:
     return model.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "wide"), [("t.csv", True), ("t.tsv", True), ("t.jsonl", False), ("t.zarr", False)]
+)
+def test_a_table_of_a_column_for_each_of_many_topics_is_said(
+    name, wide, model, corpus, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(inference, "_MANY", 3)
+    model.transform_to(corpus, tmp_path / name)
+    told = f"{name[2:]} has a column for each of 4 topics; zarr, jsonl and h5ad hold only the topics"
+    assert (told in capsys.readouterr().err) == wide
 
 
 def test_anndata_opens_streamed_topics(written, model, corpus):

@@ -264,6 +264,9 @@ def test_the_line_is_said_with_the_bar_and_in_the_shell(tmp_path, capsys):
     bt.ingest(["a cat"], tmp_path / "d.zarr", **{**HERE, "progress": True})
     assert "1 document, 1 word, 1 token; read as iterable\n" in capsys.readouterr().err
     (tmp_path / "t.csv").write_text("id,text\nx,cat\ny,dog dog\n")
+    (tmp_path / "tags.csv").write_text("id,text,tags\nx,cat,p\ny,dog dog,q\n")
+    tags = bt.ingest(tmp_path / "tags.csv", tmp_path / "f.zarr", **HERE)
+    assert "text column: text, author column: tags" in str(tags.ingestion_)
     verb = ["ingest", str(tmp_path / "t.csv"), str(tmp_path / "e.zarr"), "--json"]
     done = CliRunner().invoke(main, verb)
     assert done.stderr.startswith("2 documents, 2 words, 3 tokens; read as csv")

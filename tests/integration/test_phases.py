@@ -110,6 +110,7 @@ def test_ctrl_c_at_any_round(phase, step, documents, undisturbed, tmp_path):
     agree(phased().fit(documents, checkpoint=tmp_path / "r", resume=True), undisturbed)  # which is done
 
 
+@pytest.mark.costly(5)
 @pytest.mark.parametrize(("phase", "step"), EVERY_ROUND)
 def test_a_failure_at_any_round(phase, step, documents, undisturbed, tmp_path):
     """What was saved before it is gone on from, in the phase before if this one has no version yet."""

@@ -40,7 +40,7 @@ def bits(model):
     return [values.tobytes() for values in (*lists, array.scale, array.sums)] + [array.dropped]
 
 
-@pytest.mark.parametrize(("rounds", "stops"), [(1, (40, 70, 100)), (20, (75,))])
+@pytest.mark.parametrize(("rounds", "stops"), [(3, (40, 70, 100)), (20, (75,))])
 def test_a_run_that_is_resumed(rounds, stops, corpus, tmp_path):
     often, cut = bt.Checkpoint(tmp_path / "run", rounds=rounds), []
     for last in stops:

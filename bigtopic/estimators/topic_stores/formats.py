@@ -51,10 +51,12 @@ class Format(NamedTuple):
 
     write : writes a table to a binary file
     streams : whether it only appends, so that the file may be a pipe
+    wide : whether it has a column for each topic
     """
 
     write: Callable[[IO[bytes], TopicsToWrite], None]
     streams: bool
+    wide: bool
 
 
 def target_format(path: Any, format: str | None) -> str:
@@ -184,11 +186,11 @@ def _describe(source: Any, target: Any, h5py: Any) -> None:
 
 
 FORMATS = {
-    "csv": Format(partial(_write_delimited, delimiter=","), streams=True),
-    "h5ad": Format(_write_hdf5, streams=False),
-    "jsonl": Format(_write_json_lines, streams=True),
-    "parquet": Format(_write_parquet, streams=False),
-    "tsv": Format(partial(_write_delimited, delimiter="\t"), streams=True),
+    "csv": Format(partial(_write_delimited, delimiter=","), streams=True, wide=True),
+    "h5ad": Format(_write_hdf5, streams=False, wide=False),
+    "jsonl": Format(_write_json_lines, streams=True, wide=False),
+    "parquet": Format(_write_parquet, streams=False, wide=True),
+    "tsv": Format(partial(_write_delimited, delimiter="\t"), streams=True, wide=True),
 }
 
 

@@ -183,6 +183,8 @@ def table_layout(table: Sample, options: Options) -> TableLayout:
     identity = _position(table, options.id_column, IDS)
     authors = _position(table, options.author_column, AUTHORS)
     names = table.names
+    if authors is not None and options.author_column is None and "author" not in table.folded[authors]:
+        taken = {**taken, "author_column": names[authors]}  # such as tags
     if options.keep_columns is None:
         kept = tuple(i for i in range(len(names)) if i not in (*bodies, identity, authors))
     else:

@@ -266,7 +266,7 @@ def unused_topics(sizes: np.ndarray, blocks: Iterable[Any], n_tokens: float | No
 
     A model with more topics than its documents need spreads a few tokens over each spare topic: the share that the
     documents' prior gives to every topic. The words of such a topic look like tokens drawn from the corpus at random.
-    So may the words of a topic that is used, but has less than a few hundred tokens of tens of thousands of words.
+    So may the words of a topic that is used, but has fewer than a few hundred tokens, of tens of thousands of words.
     With n_kv tokens of word v in topic k, prior excluded, n_k = sum_v n_kv, N = sum_k n_k, and the frequencies
     u_v = sum_k n_kv / N, topic k is unused where both hold:
 

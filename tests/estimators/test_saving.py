@@ -277,6 +277,15 @@ def test_there_is_no_model(tmp_path, corpus):
         load_model(tmp_path / "file")
 
 
+@pytest.mark.parametrize("root", [None, b"", b'{"attributes": {"big', b"{}"])
+def test_a_model_whose_root_is_damaged_or_lost_says_so(saved, root):
+    (saved / "zarr.json").unlink() if root is None else (saved / "zarr.json").write_bytes(root)
+    with pytest.raises(
+        ModelError, match=r"but the arrays of one; its zarr\.json is damaged or lost: take that file"
+    ):
+        load_model(saved)
+
+
 def test_a_newer_format_is_refused(saved):
     change(saved, version=99)
     with pytest.raises(ModelError, match=r"version 99.*upgrade"):

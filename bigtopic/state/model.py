@@ -283,7 +283,7 @@ def unused_topics(sizes: np.ndarray, blocks: Iterable[Any], n_tokens: float | No
     has no unused ones.
 
     Cost: a logarithm of each statistic above 0 of topics that pass the first condition, and two of each word for each
-    of about a hundred of these topics.
+    of one or two hundred of these topics.
 
     References: Dunning (1993), "Accurate methods for the statistics of surprise and coincidence"; Church and Gale
     (1995), "Poisson mixtures", for bursts.

@@ -40,6 +40,7 @@ __all__ = ["FREQUENCIES", "check_frequency", "check_parts", "check_range", "part
 FREQUENCIES = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
 _CELLS = 1 << 21  # of an array that are multiplied out at once
 _DRIFT = 0.01  # of sums: a few millionths after 15,000 updates; more is damage
+_ROUNDING = 1e-5  # of what was added to sums, and dropped
 
 
 def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
@@ -298,9 +299,10 @@ def check_parts(name: str, parts: Mapping[str, Any], normalised_over: str | None
     if name.endswith(f".{COUNT}"):
         check_range(name, parts["prior"] + raw[:1, :1] * scale[:1], most=MOST_STEPS)
     found, size = _sums_of(raw, scale)
+    allowed = _DRIFT * max(size, 1e-30)
     if isinstance(raw, SparseRows):
-        size += float(parts["dropped"].sum())  # which was in the sums, too
-    if not (np.abs(found - sums) <= _DRIFT * max(size, 1e-30)).all():
+        allowed += _ROUNDING * float(parts["dropped"].sum())  # which was in the sums, too
+    if not (np.abs(found - sums) <= allowed).all():
         column = int(np.argmax(np.abs(found - sums)))
         raise FieldError(
             f"{name}/sums of column {column} is {sums[column]:g}, but scale times the rows of {held} add up to "

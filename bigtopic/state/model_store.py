@@ -180,10 +180,12 @@ def _remedy(place: Place) -> str:
         if MANIFEST in (root_attributes(place, _WHAT) or {}):
             opens = "bigtopic.open_corpus opens it, or train one with bigtopic.LDA and save it"
             return f", but a corpus: {errors.either(opens, command)}"
-    if any(name.startswith("state-") and is_listed(name) for name in place.names()):
-        return (
-            ", but the arrays of one; its zarr.json is damaged or lost: take that file, or all, from a copy"
-        )
+    with suppress(errors.StoreError):
+        if any(name.startswith("state-") and is_listed(name) for name in place.names()):
+            return (
+                ", but the arrays of one without its zarr.json, which is damaged or lost, or not written yet: wait for "
+                "the process that saves it, or take the model from a copy"
+            )
     return place.nearest() or f"; check the path, or {train}"
 
 

@@ -30,7 +30,7 @@ __all__ = ["begin_rows", "count_documents", "has_many", "new_model", "note_dense
 
 SPARSE_FROM = 2048  # topics, or bytes of an array that is not sparse
 SPARSE_BYTES = 1 << 31
-_TOPIC_BYTES = 200  # of a topic in the vectors of a model and of a run, where no word has it
+_TOPIC_BYTES = 200  # measured: of a topic in the vectors of a model and of a fit, where few words have it
 DRAWN_BYTES = 1 << 22  # of random numbers at once
 
 

@@ -281,7 +281,7 @@ def test_there_is_no_model(tmp_path, corpus):
 def test_a_model_whose_root_is_damaged_or_lost_says_so(saved, root):
     (saved / "zarr.json").unlink() if root is None else (saved / "zarr.json").write_bytes(root)
     with pytest.raises(
-        ModelError, match=r"but the arrays of one; its zarr\.json is damaged or lost: take that file"
+        ModelError, match=r"but the arrays of one without its zarr\.json, which is damaged or lost"
     ):
         load_model(saved)
 

@@ -11,6 +11,8 @@ import bigtopic as bt
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.state import new_model
+from bigtopic.state.model_reader import check_parts, parts_of
+from bigtopic.storage.json_rules import FieldError
 
 SETTINGS: dict[str, Any] = {
     "n_components": 140,
@@ -90,3 +92,14 @@ def test_another_method_does_not_go_on(corpus):
     model = bt.LDA(**SETTINGS).fit(corpus).set_params(method="cgs")
     with pytest.raises(SettingError, match="learned by 'sparse-cvb0', and goes on with that"):
         model.partial_fit(corpus)
+
+
+def test_a_damaged_sum_is_refused_however_much_was_dropped(corpus):
+    array = bt.LDA(**SETTINGS).fit(corpus)._model.params["topic_words"]
+    parts = parts_of(array)
+    parts["dropped"] = parts["dropped"] * 0 + parts["sums"].sum()  # half of all
+    check_parts("topic_words", parts, array.normalised_over, 140)
+    sums = parts["sums"].copy()
+    sums[sums.argmin()] += sums.max() / 20
+    with pytest.raises(FieldError, match="sums of column"):
+        check_parts("topic_words", {**parts, "sums": sums}, array.normalised_over, 140)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from shlex import quote
 from typing import Any
 
 from click import Choice, FloatRange, IntRange, UsageError, get_current_context, option
@@ -40,7 +41,7 @@ def _half_life(value: Any) -> float | str:
     return float(text) if text.replace(".", "", 1).isdecimal() else text
 
 
-_SHOWN = 100  # topics, in the end
+_SHOWN = 100  # topics in the table after training
 _SHAPE = Choice(["symmetric", "asymmetric"])
 
 
@@ -261,7 +262,7 @@ def command(
         summary = summarise(estimator)
         terminal.table(summary.largest(_SHOWN))
         if (n_more := len(summary.topics) - _SHOWN) > 0:
-            terminal.line(f"and {counted(n_more, 'smaller topic')}: bigtopic topics {model}")
+            terminal.line(f"and {counted(n_more, 'more topic')}; bigtopic topics {quote(model)} prints all")
         terminal.line("")
         terminal.figures({**facts.progress_lines(estimator), "model": model})
     if terminated.is_set():

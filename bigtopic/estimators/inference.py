@@ -177,8 +177,9 @@ class TopicInference(FittedTopics):
         own = partial(write_topics, model=model_identity(self._fitted()))
         write = own if kind == STORE else partial(write_table, kind)
         if kind != STORE and FORMATS[kind].wide and n_components > _MANY:
+            others = ", ".join([STORE, *(name for name, each in FORMATS.items() if not each.wide)])
             columns = f"{kind} has a column for each of {n_components:,} topics"
-            say(f"{columns}; zarr, jsonl and h5ad hold only the topics that a document has", self.progress)
+            say(f"{columns}; others hold only the shares that are kept: {others}", self.progress)
         return write(
             url,
             self._infer(corpus, random_state, model),

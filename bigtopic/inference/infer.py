@@ -123,7 +123,8 @@ def infer(
                 pass
             finally:
                 published.remove()
-        yield from over(tasks[n_done:], shared=(context, arrays))
+        if n_done < len(tasks):
+            yield from over(tasks[n_done:], shared=(context, arrays))
 
 
 def _most_docs(work: Work, entries_per_doc: float) -> int:

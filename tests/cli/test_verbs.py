@@ -127,11 +127,11 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
 
 
 def test_training_prints_the_largest_of_many_topics(corpus, tmp_path):
-    path = tmp_path / "m.zarr"
+    path = tmp_path / "my model.zarr"
     shown = run("train", corpus, path, "--topics", 103, "--method", "online-cvb0", "--passes", 1).stdout
     assert len(re.findall(r"^ *\d+  ", shown, re.M)) == 100
-    assert f"\nand 3 smaller topics: bigtopic topics {path}\n" in shown
-    assert "smaller" not in run("topics", path).stdout
+    assert f"\nand 3 more topics; bigtopic topics '{path}' prints all\n" in shown
+    assert "more topics" not in run("topics", path).stdout
 
 
 def test_training_averages(corpus, tmp_path):

@@ -198,7 +198,7 @@ def test_a_table_of_a_column_for_each_of_many_topics_is_said(
 ):
     monkeypatch.setattr(inference, "_MANY", 3)
     model.transform_to(corpus, tmp_path / name)
-    told = f"{name[2:]} has a column for each of 4 topics; zarr, jsonl and h5ad hold only the topics"
+    told = f"{name[2:]} has a column for each of 4 topics; others hold only the shares that are kept: zarr, h5ad, jsonl"
     assert (told in capsys.readouterr().err) == wide
 
 

@@ -234,5 +234,5 @@ def note_fitted(model: TopicModel, show: bool | None) -> None:
         )
     if (share := model.dropped_share or 0.0) > 0.01:
         say(
-            f"{share:.0%} of the statistics were dropped: each less than {LEAST} tokens, as of counts below 1"
+            f"{share:.0%} of the statistics were dropped: each below {LEAST} tokens, from small counts or steps"
         )

@@ -175,7 +175,7 @@ def _keep(j, counts, candidates, n, shares, inverses, prior, mass, tokens):
             own = factor * shares[i, j, t]
             mass[j, t] += own
             if i < tokens.shape[0]:
-                tokens[i, t] = 0 if own < least else own  # NaN is seen later
+                tokens[i, t] = 0 if own < least else own  # NaN stays, and the check of statistics refuses it
     return dropped
 
 
